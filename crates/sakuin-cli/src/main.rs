@@ -1,0 +1,3 @@
+//! The command `sakuin`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Packing dictionary files into one file with one trie.
