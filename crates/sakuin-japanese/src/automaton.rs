@@ -46,6 +46,10 @@ impl Automaton {
 }
 
 impl Trails {
+    /// Forgets every reading.
+    pub fn clear(&mut self) {
+        unimplemented!()
+    }
     /// Whether no reading is left.
     pub fn is_empty(&self) -> bool {
         unimplemented!()
