@@ -1,0 +1,3 @@
+//! Tests of the public interface, one module a subject.
+
+mod read;
