@@ -1,3 +1,6 @@
-//! Tests of the public interface, one module a subject.
+//! Contents: what the crate promises, a module a subject.
 
+mod automaton;
+mod deinflect;
 mod read;
+mod rules;
