@@ -5,6 +5,7 @@ pub mod deinflect;
 pub mod dictionary;
 pub mod entry;
 pub mod fold;
+pub mod furigana;
 #[cfg(feature = "pack")]
 pub mod pack;
 #[cfg(feature = "pack")]
