@@ -87,7 +87,9 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::NoKeyNamed => write!(f, "an object, and no `--key` says which field is the key"),
+            Reason::NoKeyNamed => {
+                write!(f, "an object, and no `--key` says which field is the key")
+            }
             Reason::NoField(name) => write!(f, "no field `{name}`"),
             Reason::KeyIsNoScalar => write!(f, "the key is neither a string nor a number"),
             Reason::ValueIsNoString => write!(f, "the value is no string"),

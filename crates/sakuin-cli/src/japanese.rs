@@ -186,8 +186,7 @@ impl Scan {
             }
         };
         let bytes = bytes.with_context(|| format!("`{name}` was not read"))?;
-        let text = std::str::from_utf8(&bytes)
-            .with_context(|| format!("`{name}` is not UTF-8"))?;
+        let text = std::str::from_utf8(&bytes).with_context(|| format!("`{name}` is not UTF-8"))?;
         let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
         dictionary.answer(&Text::plain(text), &mut out)?;
         out.flush()?;

@@ -168,7 +168,8 @@ impl Source {
             Box::new(File::open(path).with_context(|| format!("`{name}` was not opened"))?)
         };
         bar.set_message(name.clone());
-        let mut reader = BufReader::with_capacity(1 << 18, Box::new(bar.wrap_read(bytes)) as Box<dyn Read>);
+        let mut reader =
+            BufReader::with_capacity(1 << 18, Box::new(bar.wrap_read(bytes)) as Box<dyn Read>);
         let first = reader.fill_buf().with_context(|| format!("`{name}` was not read"))?.to_vec();
         Ok(Source { name, reader, first })
     }
@@ -182,7 +183,9 @@ impl Source {
 pub fn progress_bar(inputs: &[PathBuf]) -> anyhow::Result<ProgressBar> {
     let sizes: Option<u64> = inputs
         .iter()
-        .map(|path| std::fs::metadata(path).ok().filter(|data| data.is_file()).map(|data| data.len()))
+        .map(|path| {
+            std::fs::metadata(path).ok().filter(|data| data.is_file()).map(|data| data.len())
+        })
         .sum();
     let bar = sizes.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
     let template = match sizes {

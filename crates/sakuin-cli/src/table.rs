@@ -108,7 +108,12 @@ impl Verify {
         let table = open(&self.file)?;
         table.verify().with_context(|| refused(&self.file))?;
         let stats = table.stats();
-        println!("{}: sound, {} keys, {}", self.file.display(), stats.keys, ByteSize(stats.file_bytes));
+        println!(
+            "{}: sound, {} keys, {}",
+            self.file.display(),
+            stats.keys,
+            ByteSize(stats.file_bytes)
+        );
         Ok(ExitCode::SUCCESS)
     }
 }

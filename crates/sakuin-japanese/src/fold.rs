@@ -28,7 +28,6 @@ pub fn fold(word: &str) -> String {
 
 /// Folds one character that stands for one character: katakana to hiragana, full width to half width,
 /// lower case, dashes and tildes to one each.
-
 pub fn fold_char(c: char) -> char {
     match c {
         'ぁ'..='ん' | '一'..='鿿' => c,

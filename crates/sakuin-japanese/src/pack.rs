@@ -4,6 +4,7 @@
 //! every entry, folded, becomes a key of the trie, and every stem of every inflecting head another. The
 //! same files give the same bytes.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use sakuin_pack::{BuildError, Builder, Content, Options, ValueHandle};
@@ -14,9 +15,9 @@ use zerocopy::{
 };
 
 use crate::dictionary::{About, EntryPlace, Source};
-use crate::entry::{Entry, Kanji};
+use crate::entry::{Entry, Headword, Kanji, Reading};
 use crate::fold::fold;
-use crate::furigana;
+use crate::furigana::{self, Readings};
 use crate::postings::{self, Posting};
 use crate::rank::script_flags;
 use crate::read::{self, Item, Summary};
@@ -49,7 +50,8 @@ const KEY_CHARACTERS: usize = 255;
 pub struct Packer {
     builder: Builder,
     sources: Vec<Source>,
-    readings: furigana::Readings,
+    /// How single kanji are read.
+    kanji: HashMap<char, Readings>,
     words: u32,
     names: u32,
     entries: Vec<(ValueHandle, u32)>,
@@ -99,7 +101,7 @@ impl Default for Packer {
         Packer {
             builder: Builder::new(Content::Json, Options::default()),
             sources: Vec::new(),
-            readings: furigana::Readings::default(),
+            kanji: HashMap::new(),
             words: 0,
             names: 0,
             entries: Vec::new(),
@@ -201,7 +203,7 @@ impl Packer {
     }
 
     fn add_kanji(&mut self, kanji: &Kanji) -> Result<(), Error> {
-        self.readings.add(kanji);
+        self.kanji.insert(kanji.character, Readings::of(kanji));
         let value = self.builder.value(json(&KanjiJson::of(kanji)).as_bytes())?;
         self.builder.point(format!("k{}", kanji.character).as_bytes(), value)?;
         Ok(())
@@ -247,17 +249,18 @@ impl Packer {
     }
 
     /// The furigana of each headword, by the first reading that belongs to it.
-    fn furigana(&self, entry: &Entry) -> Vec<Vec<PieceJson>> {
-        let of_headword = |(at, head): (usize, &crate::entry::Headword)| {
-            let belongs = |only: &[usize]| only.is_empty() || only.contains(&at);
-            let reading = entry.readings.iter().find(|reading| belongs(&reading.only));
+    fn furigana<'e>(&self, entry: &'e Entry) -> Vec<Vec<Piece<'e>>> {
+        let of_headword = |(at, head): (usize, &'e Headword)| {
+            let belongs = |reading: &&Reading| {
+                !reading.alone && (reading.only.is_empty() || reading.only.contains(&at))
+            };
+            let reading = entry.readings.iter().find(belongs);
             let reading = reading.map_or("", |reading| reading.text.as_str());
-            self.readings
-                .split(&head.text, reading)
+            furigana::split(&head.text, reading, &|c| self.kanji.get(&c))
                 .into_iter()
                 .map(|piece| match piece.reading {
-                    Some(reading) => PieceJson::Ruby(piece.base, reading),
-                    None => PieceJson::Plain(piece.base),
+                    Some(reading) => Piece::Ruby(piece.base, reading),
+                    None => Piece::Plain(piece.base),
                 })
                 .collect()
         };
@@ -274,14 +277,14 @@ struct HeadJson<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     common: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    furigana: Vec<Vec<PieceJson>>,
+    furigana: Vec<Vec<Piece<'a>>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum PieceJson {
-    Ruby(String, String),
-    Plain(String),
+enum Piece<'a> {
+    Ruby(&'a str, &'a str),
+    Plain(&'a str),
 }
 
 #[derive(Serialize)]
@@ -456,7 +459,7 @@ fn overlay(key: &str) -> Vec<Class> {
 
 /// The characters of all keys, the most frequent first.
 fn alphabet(characters: impl Iterator<Item = char>) -> Vec<U32> {
-    let mut counts = std::collections::HashMap::<char, u64>::new();
+    let mut counts = HashMap::<char, u64>::new();
     for c in characters {
         *counts.entry(c).or_default() += 1;
     }

@@ -7,6 +7,7 @@
 
 mod edict;
 mod header;
+mod jmdict;
 mod kanjidic;
 mod lines;
 mod merge;
@@ -22,6 +23,7 @@ use std::{
 use self::{
     edict::Line,
     header::Header,
+    jmdict::Xml,
     lines::{Encoding, Lines, Problems},
 };
 use crate::entry::{Entry, Kanji};
@@ -104,6 +106,16 @@ pub enum Error {
         /// What the system or the decompressor said.
         source: io::Error,
     },
+    /// The file is not well-formed XML, not XML of a dictionary, or its entries are beyond all bounds.
+    #[error("{name}: line {line}: {reason}")]
+    Xml {
+        /// The file.
+        name: String,
+        /// The line that was reached.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+    },
     /// The file is larger than [`Options::bytes_max`], unpacked.
     #[error("{name}: more than {bytes_max} bytes")]
     TooLarge {
@@ -127,7 +139,7 @@ impl Error {
             Error::Open { .. } => None,
             Error::Read { .. } => Some("the file may be cut short: fetch it again"),
             Error::TooLarge { .. } => Some("if the file is what it should be, allow more bytes"),
-            Error::UnknownFormat { .. } => Some(
+            Error::Xml { .. } | Error::UnknownFormat { .. } => Some(
                 "EDICT, EDICT2, ENAMDICT, KANJIDIC, JMdict and JMnedict can be read, plain or gzip",
             ),
         }
@@ -161,68 +173,89 @@ pub fn read_from(
     options: &Options,
     each: &mut dyn FnMut(Item),
 ) -> Result<Summary, Error> {
-    let stopped = |line, source| stopped(name, options, line, source);
+    let fail = |line, fault| fail(name, options, line, fault);
     let (head, bytes) =
-        source::open(bytes, options.bytes_max).map_err(|source| stopped(0, source))?;
-    let encoding = Encoding::guess(&head);
-    let format = options
-        .format
-        .or_else(|| guess(&head, encoding))
-        .ok_or_else(|| Error::UnknownFormat { name: name.to_owned() })?;
-    let mut lines = Lines::new(bytes, encoding);
-    let read = match format {
-        Format::Edict => read_edict(&mut lines, each),
-        Format::Edict2 => {
-            read_lines(&mut lines, |line| Ok(each(Item::Entry(Line::parse(line)?.entry()))))
+        source::open(bytes, options.bytes_max).map_err(|error| fail(0, Fault::Io(error)))?;
+    let format = options.format.or_else(|| guess(&head));
+    let found = match format {
+        None => return Err(Error::UnknownFormat { name: name.to_owned() }),
+        Some(Format::Jmdict | Format::Jmnedict) => {
+            let mut xml = Xml::new(bytes);
+            xml.read(&mut |entry| each(Item::Entry(entry)))
+                .map_err(|fault| fail(xml.line(), fault))?
         }
-        Format::Enamdict => {
-            read_lines(&mut lines, |line| Ok(each(Item::Entry(Line::parse(line)?.name()))))
-        }
-        Format::Kanjidic => {
-            read_lines(&mut lines, |line| Ok(each(Item::Kanji(kanjidic::parse(line)?))))
-        }
-        Format::Jmdict | Format::Jmnedict => {
-            return Err(Error::UnknownFormat { name: name.to_owned() });
+        Some(format) => {
+            let mut lines = Lines::new(bytes, Encoding::guess(&head));
+            read_text(format, &mut lines, each)
+                .map_err(|error| fail(lines.number, Fault::Io(error)))?
         }
     };
-    let Found { header, problems } = read.map_err(|source| stopped(lines.number, source))?;
-    let header = header.unwrap_or_default();
     Ok(Summary {
-        format,
-        name: header.name.unwrap_or_else(|| name.to_owned()),
-        date: header.date,
-        problems: problems.count,
-        first_problems: problems.first,
+        format: found.format,
+        name: found.header.name.unwrap_or_else(|| name.to_owned()),
+        date: found.header.date,
+        problems: found.problems.count,
+        first_problems: found.problems.first,
     })
 }
 
-fn stopped(name: &str, options: &Options, line: u64, source: io::Error) -> Error {
+fn fail(name: &str, options: &Options, line: u64, fault: Fault) -> Error {
     let name = name.to_owned();
-    match source.kind() {
-        io::ErrorKind::FileTooLarge => Error::TooLarge { name, bytes_max: options.bytes_max },
-        _ => Error::Read { name, line, source },
+    match fault {
+        Fault::Io(source) if source.kind() == io::ErrorKind::FileTooLarge => {
+            Error::TooLarge { name, bytes_max: options.bytes_max }
+        }
+        Fault::Io(source) => Error::Read { name, line, source },
+        Fault::Malformed(reason) => Error::Xml { name, line, reason },
     }
 }
 
+/// Why reading ended before the file did.
+enum Fault {
+    /// The bytes ended or failed.
+    Io(io::Error),
+    /// They are not XML, or XML that no dictionary is.
+    Malformed(String),
+}
+
 /// What a reader of one format brings back.
-#[derive(Default)]
 struct Found {
-    header: Option<Header>,
+    format: Format,
+    header: Header,
     problems: Problems,
+}
+
+/// Reads a dictionary of lines.
+fn read_text(
+    format: Format,
+    lines: &mut Lines<impl BufRead>,
+    each: &mut dyn FnMut(Item),
+) -> io::Result<Found> {
+    let parse: fn(&str) -> Result<Item, &'static str> = match format {
+        Format::Edict => return read_edict(lines, each),
+        Format::Kanjidic => |line| kanjidic::parse(line).map(Item::Kanji),
+        Format::Enamdict => |line| Line::parse(line).map(|line| Item::Entry(line.name())),
+        _ => |line| Line::parse(line).map(|line| Item::Entry(line.entry())),
+    };
+    read_lines(format, lines, |line| {
+        each(parse(line)?);
+        Ok(())
+    })
 }
 
 /// Reads a text file line by line; headers and empty lines never reach `each`.
 fn read_lines(
+    format: Format,
     lines: &mut Lines<impl BufRead>,
     mut each: impl FnMut(&str) -> Result<(), &'static str>,
 ) -> io::Result<Found> {
-    let mut found = Found::default();
+    let (mut header, mut problems) = (None, Problems::default());
     while let Some(line) = lines.next()? {
         let outcome = match line {
             Ok(line) if line.is_empty() => Ok(()),
             Ok(line) => match header_of(&line) {
                 Some(text) => {
-                    found.header.get_or_insert_with(|| Header::parse(text));
+                    header.get_or_insert_with(|| Header::parse(text));
                     Ok(())
                 }
                 None => each(&line),
@@ -230,10 +263,10 @@ fn read_lines(
             Err(reason) => Err(reason),
         };
         if let Err(reason) = outcome {
-            found.problems.note(lines.number, reason);
+            problems.note(lines.number, reason);
         }
     }
-    Ok(found)
+    Ok(Found { format, header: header.unwrap_or_default(), problems })
 }
 
 /// The text of a header line: a comment, or the entry of `？？？`.
@@ -250,7 +283,7 @@ fn header_of(line: &str) -> Option<&str> {
 /// Classic EDICT: all lines are held, because those of one entry stand anywhere in the file.
 fn read_edict(lines: &mut Lines<impl BufRead>, each: &mut dyn FnMut(Item)) -> io::Result<Found> {
     let mut held = String::new();
-    let found = read_lines(lines, |line| {
+    let found = read_lines(Format::Edict, lines, |line| {
         Line::parse(line)?;
         held.push_str(line);
         held.push('\n');
@@ -262,7 +295,11 @@ fn read_edict(lines: &mut Lines<impl BufRead>, each: &mut dyn FnMut(Item)) -> io
 }
 
 /// Guesses the format from the first lines of a file: by its header, else by what its lines look like.
-fn guess(head: &[u8], encoding: Encoding) -> Option<Format> {
+fn guess(head: &[u8]) -> Option<Format> {
+    if head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start().starts_with(b"<") {
+        return Some(Format::Jmdict); // The root element tells which of the two.
+    }
+    let encoding = Encoding::guess(head);
     let text: Vec<_> =
         head.split(|&byte| byte == b'\n').filter_map(|line| encoding.decode(line)).collect();
     let header = text.iter().find_map(|line| header_of(line)).unwrap_or_default();

@@ -266,7 +266,7 @@ fn name_senses(body: &str) -> Vec<Sense> {
             (Some((tags, rest)), _) => senses.push(Sense { tags, glosses: vec![rest.to_owned()] }),
             (None, Some(sense)) => sense.glosses.push(gloss.to_owned()),
             (None, None) => {
-                senses.push(Sense { tags: Vec::new(), glosses: vec![gloss.to_owned()] })
+                senses.push(Sense { tags: Vec::new(), glosses: vec![gloss.to_owned()] });
             }
         }
     }

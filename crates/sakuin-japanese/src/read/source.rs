@@ -26,11 +26,11 @@ pub(super) fn open<'a>(
     Ok((head, BufReader::with_capacity(BUFFER_BYTES, bytes)))
 }
 
+/// A source of which the first bytes have been looked at.
+type Peeked<R> = io::Chain<Cursor<Vec<u8>>, R>;
+
 /// The first bytes of a source, and the source as if they had not been read.
-fn peek<R: Read>(
-    mut bytes: R,
-    length: u64,
-) -> io::Result<(Vec<u8>, io::Chain<Cursor<Vec<u8>>, R>)> {
+fn peek<R: Read>(mut bytes: R, length: u64) -> io::Result<(Vec<u8>, Peeked<R>)> {
     let mut head = Vec::new();
     bytes.by_ref().take(length).read_to_end(&mut head)?;
     Ok((head.clone(), Cursor::new(head).chain(bytes)))

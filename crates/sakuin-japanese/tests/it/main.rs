@@ -2,5 +2,6 @@
 
 mod automaton;
 mod deinflect;
+mod furigana;
 mod read;
 mod rules;
