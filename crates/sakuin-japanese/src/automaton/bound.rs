@@ -21,7 +21,13 @@ fn arrive(automaton: &Automaton, node: u16, ways: u32, places: &mut Places) {
 #[test]
 fn few_trails_live_at_once() {
     let automaton = automaton();
-    println!("{} nodes, {} children, {} outputs, {} stems", automaton.nodes.len(), automaton.children.len(), automaton.outputs.len(), automaton.stems.len());
+    println!(
+        "{} nodes, {} children, {} outputs, {} stems",
+        automaton.nodes.len(),
+        automaton.children.len(),
+        automaton.outputs.len(),
+        automaton.stems.len()
+    );
     let mut seen: HashSet<Places> = HashSet::new();
     let mut open: Vec<(Places, String)> = Vec::new();
     for stem in &automaton.stems {
@@ -40,7 +46,10 @@ fn few_trails_live_at_once() {
             most = n;
             println!("{n} {text} {}", seen.len());
         }
-        if most > 3000 || seen.len() > 300_000 { println!("stop at {}", seen.len()); break; }
+        if most > 3000 || seen.len() > 300_000 {
+            println!("stop at {}", seen.len());
+            break;
+        }
         for c in &chars {
             let mut next = Places::new();
             for (node, ways) in &places {

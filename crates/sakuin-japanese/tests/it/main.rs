@@ -2,5 +2,6 @@
 
 mod automaton;
 mod cases;
+mod conjugate;
 mod deinflect;
 mod rules;

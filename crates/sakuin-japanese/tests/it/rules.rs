@@ -47,9 +47,8 @@ fn failures(rules: &Rules, near_misses: bool) -> Vec<String> {
         let &[row, surface, form, class, steps, near_miss] = case.as_slice() else {
             panic!("{case:?}");
         };
-        let is_word = |reading: &Reading| {
-            reading.form == form && rules.tag(reading.class) == Some(class)
-        };
+        let is_word =
+            |reading: &Reading| reading.form == form && rules.tag(reading.class) == Some(class);
         let is_case = |reading: &Reading| {
             let labels = reading.reasons.iter().map(|reason| rules.label(*reason));
             is_word(reading) && labels.eq(steps.split("; "))
