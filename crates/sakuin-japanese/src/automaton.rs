@@ -6,6 +6,8 @@
 //! it carries the number its stem was begun with. Several trails live at once; how many at most is
 //! proven by a test over all texts ([`TRAILS_PER_STEM_MAX`]).
 
+#[cfg(test)]
+mod bound;
 mod chain;
 mod compile;
 
@@ -139,8 +141,10 @@ impl Automaton {
 impl Trails {
     /// Forgets every reading.
     pub fn clear(&mut self) {
-        unimplemented!()
+        self.live.clear();
+        self.accepted.clear();
     }
+
     /// Whether no reading is left.
     #[inline]
     pub fn is_empty(&self) -> bool {
