@@ -296,7 +296,7 @@ fn read_edict(lines: &mut Lines<impl BufRead>, each: &mut dyn FnMut(Item)) -> io
 
 /// Guesses the format from the first lines of a file: by its header, else by what its lines look like.
 fn guess(head: &[u8]) -> Option<Format> {
-    if head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start().starts_with(b"<") {
+    if head.trim_ascii_start().starts_with(b"<") {
         return Some(Format::Jmdict); // The root element tells which of the two.
     }
     let encoding = Encoding::guess(head);

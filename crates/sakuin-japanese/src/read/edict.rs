@@ -33,7 +33,7 @@ impl<'l> Line<'l> {
             }
             None => (forms, None),
         };
-        if forms.is_empty() || readings == Some("") {
+        if forms.is_empty() || forms.starts_with('[') || readings == Some("") {
             return Err("no word before the gloss");
         }
         Ok(Line { forms, readings, body })
@@ -124,8 +124,7 @@ impl Body {
                     _ => Vec::new(),
                 };
                 let own = marks.classes.iter().chain(&marks.tags).map(|&tag| tag.to_owned());
-                let glosses =
-                    if marks.rest.is_empty() { Vec::new() } else { vec![marks.rest.to_owned()] };
+                let glosses = marks.gloss().into_iter().collect();
                 self.senses
                     .push(Sense { tags: inherited.into_iter().chain(own).collect(), glosses });
                 self.headword_tags.extend(marks.headword_tags);
@@ -149,6 +148,8 @@ struct Marks<'g> {
     headword_tags: Vec<&'static str>,
     reading_tags: Vec<&'static str>,
     numbered: bool,
+    /// `ばか only`: the forms that have this sense. It stays in sight.
+    restriction: Option<&'g str>,
     rest: &'g str,
 }
 
@@ -171,7 +172,20 @@ impl<'g> Marks<'g> {
         }
     }
 
-    fn take(&mut self, inner: &str, number: usize) -> bool {
+    /// The gloss that is left, if there is one.
+    fn gloss(&self) -> Option<String> {
+        match self.restriction {
+            _ if self.rest.is_empty() => None,
+            Some(forms) => Some(format!("({forms}) {}", self.rest)),
+            None => Some(self.rest.to_owned()),
+        }
+    }
+
+    fn take(&mut self, inner: &'g str, number: usize) -> bool {
+        if inner.ends_with(" only") && !inner.starts_with(|c: char| c.is_ascii()) {
+            self.restriction = Some(inner);
+            return true;
+        }
         if inner.parse() == Ok(number) && !self.numbered {
             self.numbered = true;
             return true;

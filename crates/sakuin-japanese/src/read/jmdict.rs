@@ -260,7 +260,9 @@ impl Draft {
             "re_pri" => reading.common |= is_common(&text),
             "re_nokanji" => reading.alone = true,
             "re_restr" => {
-                self.restrictions.last_mut().into_iter().for_each(|last| last.push(text.clone()))
+                if let Some(last) = self.restrictions.last_mut() {
+                    last.push(text);
+                }
             }
             _ => {}
         }
