@@ -266,6 +266,20 @@ fn jmdict_and_edict2_of_one_day_say_the_same() {
     assert_eq!(from_xml, entries(EDICT2));
 }
 
+#[test]
+fn edict2_forms_may_be_missing_or_spaced() {
+    let (summary, items) = items_of(
+        " ;行く (P) ; [;いく(行く) (P)] /(v) go/EntL1X/\n語 [;] /(n) word/EntL2X/\n".as_bytes(),
+        &Options { format: Some(Format::Edict2), ..Options::default() },
+    )
+    .unwrap();
+    assert_eq!(
+        items.into_iter().map(|item| forms(&entry(item))).collect::<Vec<_>>(),
+        ["行く(P) / いく(P)"]
+    );
+    assert_eq!(summary.first_problems, [(2, "no word before the gloss".to_owned())]);
+}
+
 // ENAMDICT and JMnedict
 
 const ENAMDICT: &str = "\
@@ -419,6 +433,33 @@ fn long_lines_are_passed_over_without_being_held() {
     assert_eq!(summary.first_problems, [(2, "the line is longer than 1 MiB".to_owned())]);
 }
 
+/// What senses inherit and what readings are restricted to could grow with the square of a line.
+#[test]
+fn entries_made_to_grow_stay_small() {
+    let numbered = |number| format!("({number}) x/");
+    let senses: String = (1..60_000).map(numbered).collect();
+    let tags = "n,vs,".repeat(20_000);
+    let found = entries(&format!("木 [き] /(n) tree/\n語 [ご] /({tags}n) {senses}\n"));
+    assert_eq!(found[1].senses.len(), 1000);
+    assert_eq!(found[1].senses[999].tags, ["n", "vs"]);
+
+    let headwords: Vec<String> = (0..20_000).map(|at| format!("語{at}")).collect();
+    let readings: String = headwords.iter().map(|headword| format!("ご({headword});")).collect();
+    let line = format!("{} [{readings}] /(n) word/EntL2X/\n", headwords.join(";"));
+    let found = entries(&format!("木 [き] /(n) tree/EntL1X/\n{line}"));
+    assert_eq!(found[1].readings[19_999].only, [19_999]);
+
+    let pair = |at| format!("{at} [{at}] /(n) x/\n{at} [{}] /(n) x/\n", at + 1);
+    let found = entries(&(0..100_000).map(pair).collect::<String>());
+    assert_eq!((found.len(), found[0].readings.len()), (1, 100_001));
+
+    let sense = "<sense><gloss>x</gloss></sense>".repeat(10_000);
+    let first = format!("<sense>{}<gloss>x</gloss></sense>", "<pos>&n;</pos>".repeat(20_000));
+    let entry = format!("<entry><r_ele><reb>ご</reb></r_ele>{first}{sense}</entry>");
+    let (summary, items) = items(format!("<JMdict>{entry}</JMdict>").as_bytes()).unwrap();
+    assert_eq!((summary.problems, items.len()), (1, 0));
+}
+
 #[test]
 fn what_is_no_dictionary_is_refused() {
     for bytes in [&b""[..], b"\n\n", b"key,value\n1,2\n", b"{\"a\": 1}\n", &[0; 5000], b"\x1F\x8B"]
@@ -508,10 +549,7 @@ fn xml_that_is_none_names_the_line() {
     assert_eq!(line("<JMdict>\n<entry><r_ele><reb>a & b</reb>\n"), 2);
     assert_eq!(line(&format!("<JMdict>\n{}", "<entry>".repeat(50))), 2);
     assert_eq!(line(&format!("<JMdict>\n<entry>{}", "x".repeat(5 << 20))), 2);
-    assert_eq!(
-        line(&format!("<JMdict>\n<entry><r_ele>{}", "<reb>き</reb>\n".repeat(1 << 18))) > 1000,
-        true
-    );
+    assert!(line(&format!("<JMdict>\n<entry><r_ele>{}", "<reb>き</reb>\n".repeat(1 << 18))) > 1000);
     let mut bytes = b"<JMdict>\n<entry><r_ele><reb>".to_vec();
     bytes.extend(b"\xFF\xFE</reb></r_ele></entry></JMdict>");
     assert!(matches!(items(&bytes), Err(Error::Xml { line: 2, .. })));
