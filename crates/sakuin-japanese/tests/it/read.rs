@@ -593,6 +593,21 @@ fn the_whole_of_edict() {
         entry.readings.iter().map(of).sum()
     };
     assert_eq!(entries.iter().map(pairs).sum::<usize>(), 267_378);
+    // However far from the first parenthesis a class stands, it is found.
+    let (text, _, _) = EUC_JP.decode(&bytes);
+    let inflects = |tag: &str| {
+        let number = tag.strip_prefix('v').and_then(|rest| rest.chars().next());
+        number.is_some_and(|c| c.is_ascii_digit())
+            || ["vk", "vz", "vn", "vr", "vs-i", "vs-s", "vs-c", "adj-i", "adj-ix"].contains(&tag)
+    };
+    let lists = |line: &str| {
+        let mut lists = line.split('(').filter_map(|rest| rest.split_once(')'));
+        lists.any(|(list, _)| list.split(',').any(inflects))
+    };
+    let has_class =
+        |entry: &&Entry| entry.senses.iter().flat_map(|sense| &sense.tags).any(|tag| inflects(tag));
+    let inflecting: usize = entries.iter().filter(has_class).map(pairs).sum();
+    assert_eq!(inflecting, text.lines().filter(|line| lists(line)).count());
     let expected = jis_x_0212(&bytes);
     assert_eq!(expected.len(), 112);
     let found: BTreeSet<char> = entries.iter().flat_map(texts).flat_map(str::chars).collect();
