@@ -1,0 +1,2 @@
+//! Tests of the doors as a client sees them.
+fn main(){}
