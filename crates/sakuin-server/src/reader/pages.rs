@@ -1,119 +1,237 @@
-//! The pages a reader sees, as data for the templates.
-//!
-//! Every page stands in a [`Frame`]: its template names the frame's fields as its own (`path`, `css`,
-//! `js`, `sources`, `licence`).
-
-use std::ops::Deref;
+//! The handlers of the pages.
 
 use askama::Template;
+use axum::{
+    body::Body,
+    extract::{Path, State},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use sakuin_japanese::{dictionary::Tier, text::Text};
+use xxhash_rust::xxh3::xxh3_128;
 
-use super::day::Day;
+use super::{
+    Reader, Shared,
+    day::Day,
+    html::{self, Passage},
+    stories::{Content, DayOfStories, Story},
+    templates::{AboutPage, DayPage, EmptyPage, ReadPage, StoryPage, StoryView},
+};
+use crate::reply::{Asked, Fault, Keep, Reply, read_body};
 
-/// What every page carries around its content.
-pub(crate) struct Frame {
-    /// Where the site is mounted; begins and ends with a slash: `/` or `/reader/`.
-    pub(crate) path: String,
-    /// The address of the style sheet.
-    pub(crate) css: String,
-    /// The address of the script.
-    pub(crate) js: String,
-    /// The dictionaries in use.
-    pub(crate) sources: Vec<Source>,
-    /// The credit that must stand on every page.
-    pub(crate) licence: String,
+/// The latest day, or how to add a first story.
+pub(super) async fn latest(
+    State(reader): State<Reader>,
+    asked: Asked,
+) -> Result<Response, Fault> {
+    match reader.stories.latest_day().await? {
+        Some(day) => reader.day(asked, day).await,
+        None => reader.fixed(asked, |shared| EmptyPage { frame: &shared.frame }.render()).await,
+    }
 }
 
-/// A dictionary in use.
-pub(crate) struct Source {
-    pub(crate) name: String,
-    /// The day it was made, `2026-11-20`, or `undated`.
-    pub(crate) date: String,
-}
-
-/// A story as a template shows it.
-pub(crate) struct StoryView {
-    pub(crate) id: i64,
-    pub(crate) date: Day,
-    /// Inline HTML with ruby, canonical as `html` says.
-    pub(crate) title_html: String,
-    /// The title without markup and readings.
-    pub(crate) title_text: String,
-    /// `<p>` blocks with ruby, canonical as `html` says.
-    pub(crate) body_html: String,
-    pub(crate) image: Option<String>,
-    pub(crate) audio: Option<String>,
-    /// The address the story came from; only a web address is shown.
-    pub(crate) source: Option<String>,
-    /// The title's index in the texts of the sub-dictionary; the body's is one more.
-    pub(crate) text_index: usize,
-}
-
-/// All stories of a day.
-#[derive(Template)]
-#[template(path = "day.html")]
-pub(crate) struct DayPage<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) day: Day,
-    pub(crate) previous: Option<Day>,
-    pub(crate) next: Option<Day>,
-    pub(crate) stories: Vec<StoryView>,
-    /// JSON that may stand inside `<script type="application/json">` as it is.
-    pub(crate) sub_dictionary: String,
+/// The stories of one day.
+pub(super) async fn day(
+    State(reader): State<Reader>,
+    asked: Asked,
+    Path((year, month, day)): Path<(String, String, String)>,
+) -> Result<Response, Fault> {
+    let Some(day) = Day::from_parts(&year, &month, &day) else {
+        return Err(Fault::bad_request(
+            format!("{year}/{month}/{day} is no day"),
+            "write year, month and day: /2026/11/20/",
+        ));
+    };
+    match reader.stories.day(day).await? {
+        Some(day) => reader.day(asked, day).await,
+        None => Err(Fault::not_found(
+            format!("there is no story of {day}"),
+            "go on from the latest stories",
+        )),
+    }
 }
 
 /// One story.
-#[derive(Template)]
-#[template(path = "story.html")]
-pub(crate) struct StoryPage<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) story: StoryView,
-    pub(crate) sub_dictionary: String,
+pub(super) async fn story(
+    State(reader): State<Reader>,
+    asked: Asked,
+    Path(id): Path<String>,
+) -> Result<Response, Fault> {
+    let story = reader.story(&id).await?;
+    let shared = reader.shared.clone();
+    let tag = shared.tag(["story", &id, &story.hash]);
+    if let Some(same) = asked.not_modified(&tag) {
+        return Ok(same);
+    }
+    let work = move || {
+        let sub_dictionary = shared.sub_dictionary(&texts([&story.content]), Tier::Page)?;
+        let story = view(story, 0);
+        let page = StoryPage { frame: &shared.frame, story, sub_dictionary };
+        Ok(asked.reply(html_page(page.render()?, Keep::Revalidate, Some(tag))))
+    };
+    reader.shared.pool.run(work).await?
 }
 
-/// A form for a text of one's own, and that text explained.
-#[derive(Template)]
-#[template(path = "read.html")]
-pub(crate) struct ReadPage<'a> {
-    pub(crate) frame: &'a Frame,
-    /// What was pasted, for the form.
-    pub(crate) text: String,
-    /// The pasted text as `<p>` blocks, text 0 of the sub-dictionary; empty before anything is pasted.
-    pub(crate) text_html: String,
-    pub(crate) sub_dictionary: String,
+/// Another story.
+pub(super) async fn random(State(reader): State<Reader>) -> Result<Response, Fault> {
+    let to = match reader.stories.random().await? {
+        Some(id) => format!("{}story/{id}/", reader.shared.frame.path),
+        None => reader.shared.frame.path.clone(),
+    };
+    let to = HeaderValue::try_from(to).expect("a mount path is ASCII");
+    let never = HeaderValue::from_static("no-store");
+    Ok((StatusCode::FOUND, [(header::LOCATION, to), (header::CACHE_CONTROL, never)]).into_response())
+}
+
+/// The form for a text of one's own.
+pub(super) async fn read(State(reader): State<Reader>, asked: Asked) -> Result<Response, Fault> {
+    let form = |shared: &Shared| {
+        let (text, body_html, sub_dictionary) = Default::default();
+        ReadPage { frame: &shared.frame, text, body_html, sub_dictionary }.render()
+    };
+    reader.fixed(asked, form).await
+}
+
+/// How much text may be pasted, in bytes.
+pub(super) const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// A text of one's own, explained. It is not stored.
+pub(super) async fn explain(
+    State(reader): State<Reader>,
+    asked: Asked,
+    body: Body,
+) -> Result<Response, Fault> {
+    // A form writes each byte of Japanese as three.
+    let form = read_body(body, 3 * TEXT_BYTES_MAX + 1024).await?;
+    let field = form_urlencoded::parse(&form).find(|(name, _)| name == "text");
+    let text = field.map(|(_, text)| text.into_owned()).unwrap_or_default();
+    if text.len() > TEXT_BYTES_MAX {
+        return Err(too_long());
+    }
+    let shared = reader.shared.clone();
+    let work = move || {
+        let passage = Passage::text(&text);
+        let sub_dictionary =
+            shared.sub_dictionary(&[Text::segments(html::pieces(&passage.pieces))], Tier::Page)?;
+        let page = ReadPage { frame: &shared.frame, text, body_html: passage.html, sub_dictionary };
+        Ok(asked.reply(html_page(page.render()?, Keep::Never, None)))
+    };
+    reader.shared.pool.run(work).await?
 }
 
 /// Credits and licences.
-#[derive(Template)]
-#[template(path = "about.html")]
-pub(crate) struct AboutPage<'a> {
-    pub(crate) frame: &'a Frame,
+pub(super) async fn about(State(reader): State<Reader>, asked: Asked) -> Result<Response, Fault> {
+    reader.fixed(asked, |shared| AboutPage { frame: &shared.frame }.render()).await
 }
 
-/// A site without stories.
-#[derive(Template)]
-#[template(path = "empty.html")]
-pub(crate) struct EmptyPage<'a> {
-    pub(crate) frame: &'a Frame,
+pub(super) fn too_long() -> Fault {
+    Fault::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        format!("the text is longer than {} KiB", TEXT_BYTES_MAX >> 10),
+        "paste it in parts",
+    )
 }
 
-/// A request that was not answered: why, and what to do.
-#[derive(Template)]
-#[template(path = "error.html")]
-pub(crate) struct ErrorPage<'a> {
-    pub(crate) frame: &'a Frame,
-    pub(crate) status: u16,
-    pub(crate) cause: &'a str,
-    pub(crate) cure: &'a str,
-}
+impl Reader {
+    /// The story that an address names.
+    pub(super) async fn story(&self, id: &str) -> Result<Story, Fault> {
+        let no_story = || {
+            Fault::not_found(format!("there is no story {id}"), "go on from the latest stories")
+        };
+        let number = id.parse().map_err(|_| no_story())?;
+        self.stories.story(number).await?.ok_or_else(no_story)
+    }
 
-macro_rules! framed {
-    ($($page:ident)*) => {$(
-        impl Deref for $page<'_> {
-            type Target = Frame;
-            fn deref(&self) -> &Frame {
-                self.frame
-            }
+    async fn day(&self, asked: Asked, day: DayOfStories) -> Result<Response, Fault> {
+        let shared = self.shared.clone();
+        let written = [Some(day.day), day.previous, day.next]
+            .map(|day| day.map_or(String::new(), |day| day.to_string()));
+        let hashes = day.stories.iter().map(|story| &story.hash[..]);
+        let tag = shared.tag(written.iter().map(|day| &day[..]).chain(hashes));
+        if let Some(same) = asked.not_modified(&tag) {
+            return Ok(same);
         }
-    )*};
+        let work = move || {
+            let texts = texts(day.stories.iter().map(|story| &story.content));
+            let page = DayPage {
+                frame: &shared.frame,
+                day: day.day.to_string(),
+                previous: day.previous.map(|day| day.to_string()),
+                next: day.next.map(|day| day.to_string()),
+                sub_dictionary: shared.sub_dictionary(&texts, Tier::Page)?,
+                stories: (0..).zip(day.stories).map(|(n, story)| view(story, 2 * n)).collect(),
+            };
+            Ok(asked.reply(html_page(page.render()?, Keep::Revalidate, Some(tag))))
+        };
+        self.shared.pool.run(work).await?
+    }
+
+    /// A page that only another release or dictionary changes.
+    async fn fixed(
+        &self,
+        asked: Asked,
+        render: impl FnOnce(&Shared) -> askama::Result<String> + Send + 'static,
+    ) -> Result<Response, Fault> {
+        let shared = self.shared.clone();
+        let tag = shared.tag([]);
+        if let Some(same) = asked.not_modified(&tag) {
+            return Ok(same);
+        }
+        let work = move || {
+            Ok(asked.reply(html_page(render(&shared)?, Keep::Revalidate, Some(tag))))
+        };
+        self.shared.pool.run(work).await?
+    }
 }
-framed!(DayPage StoryPage ReadPage AboutPage EmptyPage ErrorPage);
+
+impl Shared {
+    /// The tag of what is made of `parts`, of the dictionary and of this release.
+    pub(super) fn tag<'a>(&self, parts: impl IntoIterator<Item = &'a str>) -> String {
+        let mut whole = self.stamp.clone();
+        for part in parts {
+            whole.push('\n');
+            whole.push_str(part);
+        }
+        format!("{:032x}", xxh3_128(whole.as_bytes()))
+    }
+
+    /// The sub-dictionary of texts as JSON that may stand in a script element: `<` is only ever part of
+    /// a string, where it can be written as its number.
+    pub(super) fn sub_dictionary(&self, texts: &[Text], tier: Tier) -> Result<String, Fault> {
+        let json = self.dictionary.sub_dictionary(texts, tier)?;
+        let json = String::from_utf8(json)
+            .map_err(|error| Fault::internal("the dictionary cannot be read", &error))?;
+        Ok(if json.contains('<') { json.replace('<', "\\u003c") } else { json })
+    }
+}
+
+/// Title and body of each story, in this order.
+pub(super) fn texts<'a>(stories: impl IntoIterator<Item = &'a Content>) -> Vec<Text> {
+    let passages = stories.into_iter().flat_map(|story| [&story.title, &story.body]);
+    passages.map(|passage| Text::segments(html::pieces(&passage.pieces))).collect()
+}
+
+fn view(story: Story, text_index: usize) -> StoryView {
+    let content = story.content;
+    StoryView {
+        id: story.id,
+        date: content.date.to_string(),
+        title: html::plain(&content.title.pieces),
+        title_html: content.title.html,
+        body_html: content.body.html,
+        image: content.image,
+        audio: content.audio,
+        source: content.source,
+        text_index,
+    }
+}
+
+fn html_page(page: String, keep: Keep, tag: Option<String>) -> Reply {
+    Reply { content_type: "text/html; charset=utf-8", keep, tag, body: page.into_bytes() }
+}
+
+impl From<askama::Error> for Fault {
+    fn from(error: askama::Error) -> Fault {
+        Fault::internal("the page cannot be written", &error)
+    }
+}
