@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use sakuin_japanese::{dictionary::Tier, text::Text};
+use sakuin_japanese::{sub_dictionary::Tier, text::Text};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{

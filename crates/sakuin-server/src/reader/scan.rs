@@ -2,6 +2,8 @@
 
 use axum::{body::Body, extract::State, response::Response};
 
+use sakuin_japanese::text::Text;
+
 use super::Reader;
 use crate::reply::{Asked, Fault, Keep, Reply, read_body, utf8};
 
@@ -17,7 +19,8 @@ pub(super) async fn scan(
     let text = utf8(read_body(body, SCAN_BYTES_MAX).await?)?;
     let shared = reader.shared.clone();
     let work = move || {
-        let body = shared.dictionary.answer(&text)?;
+        let mut body = Vec::new();
+        shared.dictionary.answer(&Text::plain(&text), &mut body)?;
         let content_type = "application/json";
         Ok(asked.reply(Reply { content_type, keep: Keep::Never, tag: None, body }))
     };

@@ -8,7 +8,7 @@ use axum::{
     extract::{Path, Query, State},
     response::Response,
 };
-use sakuin_japanese::{dictionary::Tier, text::Text};
+use sakuin_japanese::{sub_dictionary::Tier, text::Text};
 use serde::Deserialize;
 
 use super::{
