@@ -46,22 +46,23 @@ const isRuby = node => node.nodeName === "RT" || node.nodeName === "RP";
 function passageOf(element) {
   if (!passages.has(element)) {
     const passage = { element, text: "", starts: new Map(), words: [], names: [] };
-    read(passage, element, [...element.querySelectorAll("p")].at(-1));
+    read(passage, element);
     passages.set(element, passage);
     addMatches(passage, "words", dictionary, element.dataset.text);
   }
   return passages.get(element);
 }
 
-function read(passage, parent, last) {
+// Positions count text outside <rt> and <rp>, and a line feed for each <br> and each end of a <p>.
+function read(passage, parent) {
   for (const node of parent.childNodes) {
     if (node.nodeType === 3) {
       passage.starts.set(node, passage.text.length);
       passage.text += node.data;
     } else if (node.nodeName === "BR") passage.text += "\n";
     else if (!isRuby(node)) {
-      read(passage, node, last);
-      if (node.nodeName === "P" && node !== last) passage.text += "\n";
+      read(passage, node);
+      if (node.nodeName === "P") passage.text += "\n";
     }
   }
 }
