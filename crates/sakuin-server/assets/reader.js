@@ -9,6 +9,9 @@ const narrow = matchMedia("(max-width: 40rem)");
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
 root.classList.add("script");
 
+// The word whose popup is open, and the word the arrow keys stand on.
+let open = null, walk = null;
+
 // ---- Settings: one class on <html> each, remembered.
 
 const settings = { furigana: "always", theme: "system" };
@@ -18,10 +21,11 @@ function set(name, value) {
   root.classList.add(`${name}-${settings[name] = value}`);
   try { localStorage.setItem(`sakuin-${name}`, value) } catch {}
   showSettings();
+  if (open) place();
 }
 
 function showSettings() {
-  const state = { furigana: settings.furigana === "hover" ? "on hover" : settings.furigana, dark: isDark() ? "on" : "off" };
+  const state = { furigana: settings.furigana, dark: isDark() ? "on" : "off" };
   for (const label of document.querySelectorAll("[data-state]")) label.textContent = state[label.dataset.state];
 }
 
@@ -166,7 +170,7 @@ function click(event) {
 // ---- The keyboard: one button stands over the current word, and is made anew at each step, so
 // that a screen reader speaks each word as it is reached.
 
-let cursor, walk;
+let cursor;
 const bar = h("div", { class: "words", role: "toolbar", "aria-label": "Words of the text" });
 
 function focus(take = true) {
@@ -219,7 +223,6 @@ function key(event) {
 
 // ---- The popup.
 
-let open = null;
 const leaf = h("div", { class: "leaf" });
 const popup = h("div", { id: "popup", role: "dialog", "aria-label": "Dictionary", lang: "en", hidden: "" }, leaf);
 const marks = window.Highlight && new Highlight();
@@ -242,10 +245,11 @@ function render() {
   const around = passage.matches.filter(match => match.start === word.start && match.end !== word.end || match.start === at && at !== word.start)
     .sort((one, other) => other.end - other.start - one.end + one.start).flatMap(match => match.options);
   const isName = ({ entry }) => entry.kind === "name", isWord = option => !isName(option);
-  const words = here.filter(isWord), surface = passage.text.slice(word.start, word.end);
+  const words = here.filter(isWord), full = words.slice(0, 3), surface = passage.text.slice(word.start, word.end);
+  const others = [...words, ...around.filter(isWord)].filter(({ entry }) => !full.some(option => option.entry.id === entry.id));
   leaf.replaceChildren(
-    ...words.slice(0, 3).map((option, index) => fullEntry(option, surface, index)),
-    ...list("Also", [...words.slice(3), ...around.filter(isWord)], 10, !words.length),
+    ...full.map((option, index) => fullEntry(option, surface, index)),
+    ...list("Also", others, 10, !words.length),
     ...list("Names", [...here.filter(isName), ...around.filter(isName)], 8, !words.length),
     ...kanjiStrip(surface),
   );
@@ -270,7 +274,7 @@ function fullEntry({ entry, chain }, surface, index) {
       ...(headwords.length ? headwords.slice(0, 5).map((head, at) => h("span", at ? { class: "other" } : {}, ...furigana(entry.furigana?.[at] ?? [head]))) : readings.map(reading => h("span", {}, reading))),
       headwords.length ? h("span", { class: "readings" }, readings.join("・")) : "",
       entry.common ? h("span", { class: "common", lang: "en" }, "common") : ""),
-    h("ol", { class: senses.length > 1 ? "senses" : "senses one" }, ...senses.map(({ tags, glosses }) => h("li", {}, tagLine(tags), glosses.join("; ")))));
+    h("ol", { class: senses.length > 1 ? "senses" : "senses one" }, ...senses.map(({ tags, glosses }, at) => h("li", {}, `${tags}` === `${senses[at - 1]?.tags}` ? "" : tagLine(tags), glosses.join("; ")))));
 }
 
 function briefEntry({ entry, chain }, first) {
@@ -320,11 +324,12 @@ function place() {
     if (hidden > 0) scrollBy({ top: hidden });
     return;
   }
-  const below = innerHeight - anchor.bottom - 16, above = anchor.top - anchor.height / 2 - 8, down = below > Math.min(above, 320);
+  const below = innerHeight - anchor.bottom - 16, above = anchor.top - anchor.height / 2 - 8;
+  const down = boxes.at(-1).top > anchor.bottom && above > 240 ? false : below > Math.min(above, 320);
   const style = {
     "--top": down ? `${anchor.bottom + 4}px` : "auto", "--bottom": down ? "auto" : `${innerHeight - above - 4}px`,
     "--left": `${Math.max(8, Math.min(anchor.left - 16, root.clientWidth - 8 - Math.min(parseFloat(getComputedStyle(root).fontSize) * 26, root.clientWidth - 16)))}px`,
-    "--height": `${Math.min(down ? below : above, 480)}px`,
+    "--height": `${Math.min(down ? below : above, 420)}px`,
   };
   for (const name in style) popup.style.setProperty(name, style[name]);
 }
