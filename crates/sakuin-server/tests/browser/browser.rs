@@ -13,8 +13,10 @@ use fantoccini::{
     actions::{ActionSequence, InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction, TouchActions},
     wd::{Capabilities, WebDriverCompatibleCommand},
 };
+use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
+use url::{ParseError, Url};
 
 const INSTALL: &str = "chromium and its driver are needed: apt-get install chromium chromium-driver fonts-noto-cjk";
 
