@@ -142,8 +142,14 @@ impl Page {
         self.perform(actions).await;
     }
 
+    /// Waits for another page that has an element.
+    pub(crate) async fn arrive(&self, selector: &str) {
+        self.client.wait().for_element(Locator::Css(selector)).await.unwrap();
+    }
+
     /// Whether no part of an element lies outside the window.
     pub(crate) async fn is_within_window(&self, selector: &str) -> bool {
+        self.settle().await;
         let script = format!(
             "const box = document.querySelector({selector:?}).getBoundingClientRect();
              return box.left >= 0 && box.top >= 0 && box.right <= innerWidth && box.bottom <= innerHeight && box.width > 100"
@@ -153,7 +159,7 @@ impl Page {
 
     /// Keeps what the window shows as `target/screenshots/NAME.png`.
     pub(crate) async fn screenshot(&self, name: &str) {
-        self.until("document.getAnimations().every(animation => animation.playState === 'finished')").await;
+        self.settle().await;
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(format!("{name}.png")), self.client.screenshot().await.unwrap()).unwrap();
@@ -163,6 +169,10 @@ impl Page {
     pub(crate) async fn complaints(&self) -> Vec<String> {
         let log = self.client.issue_cmd(Log).await.unwrap();
         log.as_array().unwrap().iter().map(|entry| entry["message"].to_string()).collect()
+    }
+
+    async fn settle(&self) {
+        self.until("document.getAnimations().every(animation => animation.playState === 'finished')").await;
     }
 
     async fn perform(&self, actions: impl Into<ActionSequence>) {
