@@ -82,10 +82,10 @@ function cut({ text, matches }) {
   return words;
 }
 
-function weight({ start, end, options: [{ entry }] }, text) {
-  if (entry.kind === "name") return .6;
-  const asWritten = !/^[ぁ-ゟー]+$/.test(text.slice(start, end)) || !entry.headwords.length || entry.senses[0]?.tags.includes("uk");
-  return (asWritten ? 1 : .4) * (entry.common ? 1 : .8);
+function weight({ start, end, options }, text) {
+  const surface = text.slice(start, end), sound = !/^[ぁ-ヿ]+$/.test(surface) ? 1 : /[ァ-ヺ]/.test(surface) ? .4 : .65;
+  return Math.max(...options.map(({ entry: { kind, headwords, senses, common } }) => kind === "name" ? .6
+    : (headwords.length && !senses[0]?.tags.includes("uk") ? sound : 1) * (common ? 1 : .8)));
 }
 
 const wordAt = (passage, at) => passage.cut.find(word => word.start <= at && at < word.end)
@@ -234,7 +234,7 @@ function show(passage, at, pinned) {
 }
 
 function render() {
-  const { passage, word, at } = open, surface = passage.text.slice(word.start, word.end);
+  const { passage, word, at } = open, surface = passage.text.slice(word.start, word.end), sound = soundOf(passage, word);
   const inner = at !== word.start && !/[ぁ-ゟ]/.test(passage.text[at]);
   const here = passage.matches.filter(({ start, end }) => start === word.start && end === word.end);
   const around = passage.matches.filter(({ start, end }) => start === word.start ? end !== word.end : inner && start === at)
@@ -243,7 +243,7 @@ function render() {
   const { word: words = [], name: names = [] } = Object.groupBy([...here, ...around].flatMap(match => match.options).filter(isNew), ({ entry }) => entry.kind);
   const full = words.filter(option => here.some(match => match.options.includes(option))).slice(0, 3);
   leaf.replaceChildren(
-    ...full.map(option => fullEntry(option, surface)),
+    ...full.map(option => fullEntry(option, surface, sound)),
     ...list("Also", words.filter(option => !full.includes(option)), 6),
     ...list("Names", names, 6),
     ...kanjiStrip(surface),
@@ -260,16 +260,35 @@ function list(title, options, most) {
   return options.length ? [h("h4", {}, title), ...options.slice(0, most).map(briefEntry), more > 0 ? h("p", { class: "path" }, `and ${more} more`) : ""] : [];
 }
 
-function fullEntry({ entry: { headwords, readings, senses, common, furigana }, chain }, surface) {
+// How the page itself reads the word, as far as its furigana go: 食べた with た above 食 begins with た.
+function soundOf(passage, word) {
+  let sound = "", known = "";
+  for (const range of ranges(passage, word)) {
+    const reading = range.startContainer.parentElement.closest("ruby")?.querySelector("rt");
+    sound += reading ? reading.textContent : `${range}`;
+    if (reading) known = sound;
+  }
+  return known;
+}
+
+function fullEntry({ entry: { headwords, readings, senses, common, furigana }, chain }, surface, sound) {
   const form = [...headwords, ...readings].find(form => form[0] === surface[0]) ?? headwords[0] ?? readings[0];
-  const heads = headwords.length ? headwords.slice(0, 5).map((head, index) => h("span", {}, ...(furigana?.[index] ?? [head]).map(piece => typeof piece === "string" ? piece : h("ruby", {}, piece[0], h("rt", {}, piece[1]))))) : readings.map(reading => h("span", {}, reading));
+  const asHere = sound && readings.filter(reading => reading.startsWith(sound)), spoken = new Set([...asHere, ...readings]);
+  const heads = headwords.length ? headwords.slice(0, 5).map((head, index) => h("span", {}, ...withFurigana(furigana?.[index] ?? [head], head, asHere[0]))) : readings.map(reading => h("span", {}, reading));
   return h("section", { class: "entry" },
     chain.length ? h("p", { class: "path" }, h("b", { lang: "ja" }, form), ...chain.map(reason => ` « ${reason}`)) : "",
     h("h3", { lang: "ja" }, ...heads,
-      headwords.length ? h("span", { class: "readings" }, readings.join("・")) : "",
+      headwords.length ? h("span", { class: "readings" }, [...spoken].join("・")) : "",
       common ? h("span", { class: "common", lang: "en" }, "common") : ""),
     h("ol", { class: senses.length > 1 ? "senses" : "senses one" }, ...senses.map(({ tags, glosses }, index) =>
       h("li", {}, `${tags}` === `${senses[index - 1]?.tags ?? ""}` ? "" : tagLine(tags), glosses.join("; ")))));
+}
+
+// The dictionary splits one reading of each headword; where the page has another, it stands whole.
+function withFurigana(pieces, head, asHere) {
+  const split = pieces.map(piece => typeof piece === "string" ? piece : piece[1]).join("");
+  const shown = asHere && split !== asHere ? [[head, asHere]] : pieces;
+  return shown.map(piece => typeof piece === "string" ? piece : h("ruby", {}, piece[0], h("rt", {}, piece[1])));
 }
 
 function briefEntry({ entry: { headwords, readings, senses, kind }, chain }) {
@@ -364,7 +383,7 @@ function kanjiStrip(surface) {
   return known.length ? [h("h4", {}, "Kanji"), ...known.map(kanjiRow)] : [];
 }
 
-function kanjiRow({ character, grade, strokes, on, kun, meanings }) {
+function kanjiRow({ character, grade, strokes, on = [], kun = [], meanings = [] }) {
   const school = !grade ? "" : grade < 7 ? `grade ${grade}, ` : grade < 9 ? "secondary school, " : "for names, ";
   return h("div", { class: "kanji" }, h("b", { lang: "ja" }, character),
     h("div", {}, meanings.slice(0, 4).join(", "), h("br"),
