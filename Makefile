@@ -1,2 +1,58 @@
+# make run     pack the dictionaries and open the reading site on http://127.0.0.1:8080
+# make test    everything: Rust, the browser, EPUB checks
+# make bench   measure against the peers and write BENCHMARKS.md
+# make fuzz    a minute of every fuzz target
+# make lint    formatting and lints;  make fmt  mend the formatting
+#
+# Without root, `run` and `test` say what to install. Newer dictionaries from EDRDG go by name:
+#   make run WORDS=JMdict_e.gz NAMES=enamdict.gz KANJI=kanjidic.gz
+
+SHELL   := /bin/sh
+EDRDG   := /usr/share/edict
+WORDS   := $(EDRDG)/edict
+NAMES   := $(EDRDG)/enamdict
+KANJI   := $(EDRDG)/kanjidic
+LISTEN  := 127.0.0.1:8080
+SAKUIN  := target/release/sakuin
+READER  := examples/reader
+
+.PHONY: run build dictionaries test bench fuzz fmt lint
+
+run: $(READER)/japanese.skn build
+	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
+	$(SAKUIN) serve $(READER)/sakuin.toml --listen $(LISTEN)
+
+build:
+	@scripts/install build-essential
+	cargo build --release --locked --package sakuin-cli
+
+# Packed again when a dictionary file or the packer is newer.
+$(READER)/japanese.skn: dictionaries build
+	@if [ ! -e $@ ] || [ -n "$$(find $(WORDS) $(NAMES) $(KANJI) $(SAKUIN) -newer $@)" ]; then \
+	    $(SAKUIN) japanese pack --words $(WORDS) --names $(NAMES) --kanji $(KANJI) --output $@; fi
+
+dictionaries:
+ifneq ($(findstring $(EDRDG),$(WORDS) $(NAMES) $(KANJI)),)
+	@scripts/install edict enamdict kanjidic
+endif
+
 test:
+	@scripts/install build-essential edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
 	cargo test --workspace --locked
+
+bench: $(READER)/japanese.skn
+	cd bench && cargo run --release --locked --package bench-pack
+	cd bench && cargo run --release --locked --package bench-reader
+	cd bench && cargo run --release --locked --package report
+
+fuzz:
+	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
+	    cargo +nightly fuzz run "$$target" -- -max_total_time=60 || exit 1; done
+
+fmt:
+	cargo fmt
+	cd bench && cargo fmt
+
+lint:
+	cargo fmt --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings

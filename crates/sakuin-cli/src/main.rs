@@ -1,3 +1,94 @@
-//! The command `sakuin`.
+//! The command `sakuin`: reads arguments, calls one engine or door, prints, picks the exit code.
+//!
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or absent, 2 wrong usage.
 
-fn main() {}
+mod input;
+mod japanese;
+mod pack;
+mod serve;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// A lookup engine: pack a table into a file, ask it from the command line or over HTTP.
+#[derive(Parser)]
+#[command(name = "sakuin", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Pack(pack::Pack),
+    Get(table::Get),
+    Dump(table::Dump),
+    Verify(table::Verify),
+    Inspect(table::Inspect),
+    #[command(subcommand)]
+    Japanese(japanese::Japanese),
+    #[command(subcommand)]
+    Stories(serve::Stories),
+    Serve(serve::Serve),
+    Check(serve::Check),
+    /// Print a completion script: `sakuin completions bash > /etc/bash_completion.d/sakuin`.
+    Completions {
+        /// The shell to complete for.
+        shell: clap_complete::Shell,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Pack(command) => command.run(),
+        Command::Get(command) => command.run(),
+        Command::Dump(command) => command.run(),
+        Command::Verify(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Japanese(command) => command.run(),
+        Command::Stories(command) => command.run(),
+        Command::Serve(command) => command.run(),
+        Command::Check(command) => command.run(),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "sakuin", &mut std::io::stdout());
+            Ok(ExitCode::SUCCESS)
+        }
+    };
+    outcome.unwrap_or_else(|error| report(&error))
+}
+
+/// Prints an error once, its causes after it, and what helps.
+fn report(error: &anyhow::Error) -> ExitCode {
+    let is_closed_pipe = |cause: &(dyn std::error::Error + 'static)| {
+        let io = cause.downcast_ref::<std::io::Error>();
+        io.is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(is_closed_pipe) {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("error: {error:#}");
+    if let Some(hint) = error.chain().find_map(hint) {
+        eprintln!("hint: {hint}");
+    }
+    ExitCode::FAILURE
+}
+
+fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
+    macro_rules! hint_of {
+        ($($error:ty),*) => {
+            $(if let Some(error) = cause.downcast_ref::<$error>() {
+                return error.hint().map(|hint| hint.to_string());
+            })*
+        };
+    }
+    hint_of!(
+        input::Error,
+        sakuin_pack::OpenError,
+        sakuin_pack::ReadError,
+        sakuin_pack::BuildError,
+        sakuin_japanese::dictionary::Error
+    );
+    None
+}

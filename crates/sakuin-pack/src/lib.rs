@@ -2,8 +2,30 @@
 
 mod builder;
 mod error;
+mod inspect;
+mod map;
+mod options;
 mod table;
+mod value;
 
-pub use builder::{Builder, Content, Options, Placed, Report, Sections, ValueHandle};
-pub use error::{BuildError, OpenError, ReadError};
-pub use table::{Table, TableOptions, Value, ValueId, Values};
+mod bits;
+mod build;
+mod check;
+mod entry;
+mod format;
+mod hash;
+mod json;
+mod line;
+mod partition;
+mod phast;
+mod region;
+mod varint;
+mod write;
+
+pub use builder::{Builder, Placed, Report, Sections, ValueHandle};
+pub use error::{BuildError, OpenError, OpenReason, ReadError};
+pub use inspect::Stats;
+pub use map::Load;
+pub use options::{Content, Duplicates, Hash, Keys, Options, Progress};
+pub use table::{Iter, Table, TableOptions};
+pub use value::{Value, ValueId, Values, ValuesIter};

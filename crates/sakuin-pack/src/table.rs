@@ -1,91 +1,560 @@
-//! Reading a packed table.
+//! Reading a packed table: from a key to its slot, its line, its record and its values.
+//! Every stretch of the file goes through `Inner::stretch`, which bounds it and checks its block once;
+//! whatever a file says, a read ends in an answer or an error, allocates nothing and takes bounded time.
 
-use std::path::Path;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use crate::{OpenError, ReadError};
+use crate::{
+    Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values,
+    check::Checked,
+    format::{self, BLOCK, Header, LINE, REGION},
+    hash::{KeyHash, Point},
+    line::{Shape, Span},
+    map::{Bytes, prefetch},
+    phast::{LEVELS_MAX, Level, Remap},
+    region::Region,
+    varint,
+};
 
 /// An open packed table: immutable, mapped, cheap to clone and to share between threads.
 #[derive(Clone)]
-pub struct Table {}
+pub struct Table {
+    inner: Arc<Inner>,
+}
 
 /// How to open a table: `TableOptions::new().verify(true).open(path)`.
 #[derive(Clone, Debug, Default)]
-pub struct TableOptions {}
-
-/// Where a value stands in the file; equal ids of one table are the same stored value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ValueId(pub u64);
-
-/// The values of one key, in the order they were added.
-pub struct Values<'t> {
-    _table: &'t Table,
+pub struct TableOptions {
+    load: Load,
+    verify: bool,
+    known: Vec<String>,
 }
 
-/// One value.
-#[derive(Clone, Copy)]
-pub struct Value<'t> {
-    _table: &'t Table,
+impl TableOptions {
+    /// Mapped, checked at first touch, knowing no section of other crates.
+    pub fn new() -> TableOptions {
+        TableOptions::default()
+    }
+
+    /// How the bytes are brought in.
+    pub fn load(mut self, load: Load) -> TableOptions {
+        self.load = load;
+        self
+    }
+
+    /// Whether to check every block before the table is opened, instead of each at first touch.
+    pub fn verify(mut self, verify: bool) -> TableOptions {
+        self.verify = verify;
+        self
+    }
+
+    /// Says that the caller reads this section, so that files which require it are opened.
+    pub fn section(mut self, name: &str) -> TableOptions {
+        self.known.push(name.to_owned());
+        self
+    }
+
+    /// Opens a file with these options.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Table, OpenError> {
+        let path = path.as_ref();
+        let bytes = Bytes::open(path, self.load).map_err(|error| OpenReason::Io(error).of(path))?;
+        self.table(bytes, path)
+    }
+
+    /// A table from bytes already in memory.
+    pub fn from_bytes(&self, bytes: Vec<u8>) -> Result<Table, OpenError> {
+        self.table(Bytes::Heap(bytes.into()), Path::new(""))
+    }
+
+    fn table(&self, bytes: Bytes, path: &Path) -> Result<Table, OpenError> {
+        let header = Header::parse(&bytes, &self.known).map_err(|reason| reason.of(path))?;
+        let table = Table { inner: Arc::new(Inner::new(bytes, header, path, self.clone())) };
+        if self.verify {
+            table.verify().map_err(|error| OpenReason::Read(error).of(path))?;
+        }
+        Ok(table)
+    }
 }
 
 impl Table {
     /// Opens a file in constant time.
     pub fn open(path: impl AsRef<Path>) -> Result<Table, OpenError> {
-        TableOptions::default().open(path)
+        TableOptions::new().open(path)
     }
+
     /// A table from bytes already in memory.
-    pub fn from_bytes(_bytes: Vec<u8>) -> Result<Table, OpenError> {
-        unimplemented!()
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Table, OpenError> {
+        TableOptions::new().from_bytes(bytes)
     }
+
     /// The values of `key`.
-    pub fn get(&self, _key: &[u8]) -> Result<Option<Values<'_>>, ReadError> {
-        unimplemented!()
+    ///
+    /// A table with approximate keys answers for an absent key, with another key's values, once in 2^bits.
+    #[inline]
+    pub fn get(&self, key: &[u8]) -> Result<Option<Values<'_>>, ReadError> {
+        self.inner.get(key)
     }
+
+    /// Whether the table has `key`.
+    pub fn contains(&self, key: &[u8]) -> Result<bool, ReadError> {
+        Ok(self.inner.get(key)?.is_some())
+    }
+
     /// The values of many keys, in their order, with the memory accesses overlapped.
     pub fn get_many<K: AsRef<[u8]>>(
         &self,
-        _keys: &[K],
+        keys: &[K],
     ) -> Result<Vec<Option<Values<'_>>>, ReadError> {
-        unimplemented!()
+        let mut found = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(BATCH) {
+            self.inner.get_batch(keys, &mut found)?;
+        }
+        Ok(found)
     }
+
     /// The value stored at `id`, an id that [`crate::Placed::id`] gave at build.
-    pub fn value(&self, _id: ValueId) -> Result<Value<'_>, ReadError> {
-        unimplemented!()
+    #[inline]
+    pub fn value(&self, id: ValueId) -> Result<Value<'_>, ReadError> {
+        let start = self.inner.values.offset;
+        match id.0.checked_sub(start) {
+            Some(at) if at < self.inner.values.length => self.inner.shared(at),
+            _ => Err(ReadError::NoSuchValue { id: id.0 }),
+        }
     }
+
+    /// Every key and its values, in the order of the file, which is no order of the keys.
+    pub fn iter(&self) -> Result<Iter<'_>, ReadError> {
+        match self.inner.header.keys {
+            Keys::Exact => Ok(Iter { table: &self.inner, region: 0, current: None, slot: 0 }),
+            Keys::Approximate { .. } => Err(ReadError::KeysNotStored),
+        }
+    }
+
     /// A section that another crate owns, checked, 64-byte aligned.
-    pub fn section(&self, _name: &str) -> Result<Option<&[u8]>, ReadError> {
-        unimplemented!()
+    pub fn section(&self, name: &str) -> Result<Option<&[u8]>, ReadError> {
+        if format::OWN.contains(&name) {
+            return Ok(None);
+        }
+        let Some(section) = self.inner.header.section(name) else { return Ok(None) };
+        let (start, end) = (section.offset, section.offset + section.length);
+        self.inner.touch(start, end)?;
+        Ok(Some(&self.inner.bytes[start as usize..end as usize]))
     }
+
     /// The JSON given to [`crate::Builder::meta`].
     pub fn meta(&self) -> Result<Option<&str>, ReadError> {
-        unimplemented!()
+        let Some(section) = self.inner.header.section(format::META) else { return Ok(None) };
+        let (start, end) = (section.offset, section.offset + section.length);
+        self.inner.touch(start, end)?;
+        match std::str::from_utf8(&self.inner.bytes[start as usize..end as usize]) {
+            Ok(meta) => Ok(Some(meta)),
+            Err(_) => Err(self.inner.malformed(format::META, "is not UTF-8")),
+        }
     }
+
     /// Checks every block of the file.
     pub fn verify(&self) -> Result<(), ReadError> {
-        unimplemented!()
+        self.inner.checked.all(&self.inner.bytes).map_err(|block| self.inner.corrupt(block))
     }
+
     /// The content id: equal bytes, equal id. 32 hexadecimal digits.
     pub fn content_id(&self) -> String {
-        unimplemented!()
+        format!("{:032x}", self.inner.header.content_id)
+    }
+
+    /// How many keys the table has.
+    pub fn len(&self) -> u64 {
+        self.inner.header.key_count
+    }
+
+    /// Whether the table has no key.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the values are.
+    pub fn content(&self) -> Content {
+        self.inner.header.content
+    }
+
+    /// Whether a key may have several values.
+    pub fn is_multi(&self) -> bool {
+        self.inner.header.multi
+    }
+
+    /// The table that stands at this table's path now; `None` if it is the same or the table is from bytes.
+    ///
+    /// A replaced file does not disturb the readers of the old one; ask from time to time and use what is returned.
+    pub fn refresh(&self) -> Result<Option<Table>, OpenError> {
+        if self.inner.path.as_os_str().is_empty() {
+            return Ok(None);
+        }
+        let table = self.inner.options.open(&self.inner.path)?;
+        let same = table.inner.header.content_id == self.inner.header.content_id;
+        Ok((!same).then_some(table))
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
     }
 }
 
-impl TableOptions {
-    /// Opens a file with these options.
-    pub fn open(&self, _path: impl AsRef<Path>) -> Result<Table, OpenError> {
-        unimplemented!()
+impl std::fmt::Debug for Table {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.inner.path.display();
+        write!(out, "Table(`{path}`, {} keys, {})", self.len(), self.content_id())
     }
 }
 
-impl<'t> Values<'t> {
-    /// The first value.
-    pub fn first(&self) -> Value<'t> {
-        unimplemented!()
+/// What an open table is made of.
+pub(crate) struct Inner {
+    pub(crate) bytes: Bytes,
+    pub(crate) header: Header,
+    pub(crate) path: PathBuf,
+    pub(crate) options: TableOptions,
+    checked: Checked,
+    shape: Shape,
+    values: Stretch,
+    records: Stretch,
+    lines: Stretch,
+    escapes: Stretch,
+    regions: Stretch,
+    seeds: Stretch,
+    remap: Stretch,
+}
+
+/// A section of this crate: where it is.
+#[derive(Clone, Copy)]
+struct Stretch {
+    name: &'static str,
+    offset: u64,
+    length: u64,
+}
+
+/// Keys looked up together: as many as the processor has misses in flight, and some more.
+const BATCH: usize = 32;
+
+impl Inner {
+    fn new(bytes: Bytes, header: Header, path: &Path, options: TableOptions) -> Inner {
+        let section = |name| {
+            let section = header.section(name);
+            let (offset, length) = section.map_or((0, 0), |it| (it.offset, it.length));
+            Stretch { name, offset, length }
+        };
+        Inner {
+            checked: Checked::new(&header),
+            shape: Shape::new(header.slots_per_line, header.keys.fingerprint_bits()),
+            values: section(format::VALUES),
+            records: section(format::RECORDS),
+            lines: section(format::LINES),
+            escapes: section(format::ESCAPES),
+            regions: section(format::REGIONS),
+            seeds: section(format::HASH_SEEDS),
+            remap: section(format::REMAP),
+            path: path.to_owned(),
+            options,
+            bytes,
+            header,
+        }
+    }
+
+    #[inline]
+    fn get(&self, key: &[u8]) -> Result<Option<Values<'_>>, ReadError> {
+        let hash = KeyHash::new(key, self.header.seed);
+        let Some((region, slot)) = self.slot(hash)? else { return Ok(None) };
+        let (line, index) = self.line(&region, slot)?;
+        if self.shape.fingerprint(line, index) != self.fingerprint(hash) {
+            return Ok(None);
+        }
+        let record = self.record(line, index)?;
+        self.answer(key, record)
+    }
+
+    /// As `get`, in stages over the whole batch: each stage's memory accesses do not wait for one another.
+    fn get_batch<'t, K: AsRef<[u8]>>(
+        &'t self,
+        keys: &[K],
+        found: &mut Vec<Option<Values<'t>>>,
+    ) -> Result<(), ReadError> {
+        let mut hashes = [KeyHash { low: 0, high: 0 }; BATCH];
+        for (hash, key) in hashes.iter_mut().zip(keys) {
+            *hash = KeyHash::new(key.as_ref(), self.header.seed);
+            self.prefetch_seed(*hash);
+        }
+        let mut slots = [None; BATCH];
+        for (slot, hash) in slots.iter_mut().zip(&hashes[..keys.len()]) {
+            *slot = self.slot(*hash)?;
+            if let Some((region, slot)) = slot {
+                let line = region.lines.wrapping_add(u64::from(self.shape.line(*slot).0));
+                self.prefetch(&self.lines, line.wrapping_mul(LINE as u64));
+            }
+        }
+        let mut records: [Option<&[u8]>; BATCH] = [None; BATCH];
+        for ((record, slot), hash) in records.iter_mut().zip(&slots).zip(&hashes[..keys.len()]) {
+            let Some((region, slot)) = slot else { continue };
+            let (line, index) = self.line(region, *slot)?;
+            if self.shape.fingerprint(line, index) == self.fingerprint(*hash) {
+                let bytes = self.record(line, index)?;
+                prefetch(bytes, 0);
+                prefetch(bytes, LINE);
+                *record = Some(bytes);
+            }
+        }
+        for (record, key) in records.iter().zip(keys) {
+            found.push(match record {
+                Some(record) => self.answer(key.as_ref(), record)?,
+                None => None,
+            });
+        }
+        Ok(())
+    }
+
+    fn prefetch_seed(&self, hash: KeyHash) {
+        let (index, point) = hash.region(self.header.regions);
+        let Ok(region) = self.region(index) else { return };
+        if region.keys > 0 && self.header.hash == Hash::Phast {
+            let bucket = Level::new(region.keys).bucket(point);
+            self.prefetch(&self.seeds, region.seeds.wrapping_add(u64::from(bucket)));
+        }
+    }
+
+    fn prefetch(&self, section: &Stretch, at: u64) {
+        if at < section.length {
+            prefetch(&self.bytes, (section.offset + at) as usize);
+        }
+    }
+
+    #[inline]
+    fn fingerprint(&self, hash: KeyHash) -> u32 {
+        hash.fingerprint(u32::from(self.header.keys.fingerprint_bits()))
+    }
+
+    #[inline]
+    fn region(&self, index: u32) -> Result<Region, ReadError> {
+        let bytes = self.array(&self.regions, u64::from(index) * REGION)?;
+        Region::read(bytes).ok_or_else(|| self.malformed(format::REGIONS, "has too many keys"))
+    }
+
+    /// The one slot where a key can be.
+    #[inline]
+    fn slot(&self, hash: KeyHash) -> Result<Option<(Region, u32)>, ReadError> {
+        if self.header.regions == 0 {
+            return Ok(None);
+        }
+        let (index, point) = hash.region(self.header.regions);
+        let region = self.region(index)?;
+        if region.keys == 0 {
+            return Ok(None);
+        }
+        let slot = match self.header.hash {
+            Hash::Phast => {
+                let level = Level::new(region.keys);
+                let seed = self.byte(&self.seeds, region.seeds, level.bucket(point))?;
+                match level.slot(point, seed) {
+                    Some(slot) => Some(slot),
+                    None => self.lower_slot(&region, point)?,
+                }
+            }
+            Hash::Chd => None,
+        };
+        Ok(slot.map(|slot| (region, slot)))
+    }
+
+    /// The slot of a key that left the first level.
+    #[cold]
+    fn lower_slot(&self, region: &Region, point: Point) -> Result<Option<u32>, ReadError> {
+        let malformed = || self.malformed(format::REMAP, "names a slot beyond the last");
+        let further = region.levels.saturating_sub(1).min(LEVELS_MAX);
+        let number = |at: u64| -> Result<u32, ReadError> {
+            let at = region.remap.checked_add(at).ok_or_else(malformed)?;
+            Ok(u32::from_le_bytes(*self.array(&self.remap, at)?))
+        };
+        let mut seeds = region.seeds.saturating_add(u64::from(Level::new(region.keys).buckets));
+        let (mut point, mut before, mut found) = (point, 0, None);
+        for depth in 0..further {
+            let keys = number(u64::from(depth) * 4)?;
+            if keys == 0 || keys > region.keys {
+                return Err(malformed());
+            }
+            if found.is_none() {
+                let level = Level::new(keys);
+                point = point.again(depth + 1);
+                let seed = self.byte(&self.seeds, seeds, level.bucket(point))?;
+                found = level.slot(point, seed).map(|slot| before + u64::from(slot));
+                seeds = seeds.saturating_add(u64::from(level.buckets));
+            }
+            before += u64::from(keys);
+        }
+        let Some(index) = found else { return Ok(None) };
+        let width = number(u64::from(further) * 4)?;
+        if width > 32 {
+            return Err(malformed());
+        }
+        let (base, from, shift, mask) = Remap::new(further, before, width).at(index);
+        let from = region.remap.checked_add(from).ok_or_else(malformed)?;
+        let difference = u64::from_le_bytes(*self.array(&self.remap, from)?) >> shift & mask;
+        let slot = u64::from(number(base)?) + difference;
+        match slot < u64::from(region.keys) {
+            true => Ok(Some(slot as u32)),
+            false => Err(malformed()),
+        }
+    }
+
+    #[inline]
+    fn line(&self, region: &Region, slot: u32) -> Result<(&[u8; LINE], u32), ReadError> {
+        let (line, index) = self.shape.line(slot);
+        let at = region.lines.saturating_add(u64::from(line)).saturating_mul(LINE as u64);
+        Ok((self.array(&self.lines, at)?, index))
+    }
+
+    /// The record of a slot.
+    #[inline]
+    fn record(&self, line: &[u8; LINE], index: u32) -> Result<&[u8], ReadError> {
+        let (start, end) = match self.shape.span(line, index) {
+            Span::Record(start, end) => (start, end),
+            Span::Escaped { ends, index } => self.escaped(ends, index)?,
+        };
+        let length = end.checked_sub(start);
+        let length =
+            length.ok_or_else(|| self.malformed(format::LINES, "ends before it begins"))?;
+        self.stretch(&self.records, start, length)
+    }
+
+    #[cold]
+    fn escaped(&self, ends: u64, index: u32) -> Result<(u64, u64), ReadError> {
+        let at = ends.saturating_add(u64::from(index) * 8);
+        let start = u64::from_le_bytes(*self.array(&self.escapes, at)?);
+        let end = u64::from_le_bytes(*self.array(&self.escapes, at.saturating_add(8))?);
+        Ok((start, end))
+    }
+
+    #[inline]
+    fn answer<'t>(&'t self, key: &[u8], record: &'t [u8]) -> Result<Option<Values<'t>>, ReadError> {
+        let (stored, plain, body) = self.parts(record)?;
+        if self.header.keys == Keys::Exact && stored != key {
+            return Ok(None);
+        }
+        Values::read(self, plain, body).map(Some)
+    }
+
+    /// A record's key, whether its body is one value, and the body.
+    #[inline]
+    fn parts<'t>(&self, record: &'t [u8]) -> Result<(&'t [u8], bool, &'t [u8]), ReadError> {
+        let cut = || self.malformed(format::RECORDS, "a record is cut");
+        let (head, length) = varint::read(record).ok_or_else(cut)?;
+        let key = usize::try_from(head >> 1).unwrap_or(usize::MAX);
+        let (key, body) = record[length..].split_at_checked(key).ok_or_else(cut)?;
+        Ok((key, head & 1 != 0, body))
+    }
+
+    /// The value at an offset of `values`.
+    #[inline]
+    pub(crate) fn shared(&self, at: u64) -> Result<Value<'_>, ReadError> {
+        let bad = || self.malformed(format::VALUES, "a value runs over its end");
+        let rest = self.values.length.checked_sub(at).ok_or_else(bad)?;
+        let head = self.stretch(&self.values, at, rest.min(10))?;
+        let (length, head) = varint::read(head).ok_or_else(bad)?;
+        let bytes = self.stretch(&self.values, at + head as u64, length)?;
+        Ok(Value { id: ValueId(self.values.offset + at), bytes })
+    }
+
+    /// The id of a value that stands in a record: its place in the file.
+    #[inline]
+    pub(crate) fn id_of(&self, value: &[u8]) -> ValueId {
+        ValueId((value.as_ptr().addr() - self.bytes.as_ptr().addr()) as u64)
+    }
+
+    #[inline]
+    fn byte(&self, section: &Stretch, start: u64, index: u32) -> Result<u8, ReadError> {
+        let at = start.saturating_add(u64::from(index));
+        Ok(self.array::<1>(section, at)?[0])
+    }
+
+    #[inline]
+    fn array<const N: usize>(&self, section: &Stretch, at: u64) -> Result<&[u8; N], ReadError> {
+        let bytes = self.stretch(section, at, N as u64)?;
+        bytes.first_chunk().ok_or_else(|| self.malformed(section.name, "is too short"))
+    }
+
+    /// Some bytes of a section, within its bounds and in checked blocks.
+    #[inline]
+    fn stretch(&self, section: &Stretch, at: u64, length: u64) -> Result<&[u8], ReadError> {
+        if at > section.length || length > section.length - at {
+            return Err(self.malformed(section.name, "something reaches beyond its end"));
+        }
+        let start = section.offset + at;
+        let end = start + length;
+        self.touch(start, end)?;
+        Ok(&self.bytes[start as usize..end as usize])
+    }
+
+    #[inline]
+    fn touch(&self, start: u64, end: u64) -> Result<(), ReadError> {
+        self.checked.touch(&self.bytes, start, end).map_err(|block| self.corrupt(block))
+    }
+
+    #[cold]
+    fn corrupt(&self, block: u64) -> ReadError {
+        let start = block * BLOCK;
+        let sections = &self.header.sections;
+        let section = sections.iter().rev().find(|section| section.offset <= start);
+        let section = section.or(sections.first()).map_or("", |section| section.name.as_str());
+        ReadError::Corrupt { file: self.path.clone(), section: section.to_owned(), block }
+    }
+
+    #[cold]
+    fn malformed(&self, section: &'static str, what: &'static str) -> ReadError {
+        ReadError::Malformed { file: self.path.clone(), section, what }
+    }
+
+    #[cold]
+    pub(crate) fn bad_list(&self) -> ReadError {
+        self.malformed(format::RECORDS, "a list of values is cut")
     }
 }
 
-impl<'t> Value<'t> {
-    /// The value's bytes.
-    pub fn bytes(&self) -> &'t [u8] {
-        unimplemented!()
+/// Every key and its values.
+pub struct Iter<'t> {
+    table: &'t Inner,
+    region: u32,
+    current: Option<Region>,
+    slot: u32,
+}
+
+impl<'t> Iterator for Iter<'t> {
+    type Item = Result<(&'t [u8], Values<'t>), ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let region = loop {
+            match self.current {
+                Some(region) if self.slot < region.keys => break region,
+                _ if self.region == self.table.header.regions => return None,
+                _ => {}
+            }
+            let region = self.table.region(self.region);
+            self.region += 1;
+            self.slot = 0;
+            match region {
+                Ok(region) => self.current = Some(region),
+                Err(error) => {
+                    self.current = None;
+                    return Some(Err(error));
+                }
+            }
+        };
+        let slot = self.slot;
+        self.slot += 1;
+        Some(self.entry(&region, slot))
+    }
+}
+
+impl<'t> Iter<'t> {
+    fn entry(&self, region: &Region, slot: u32) -> Result<(&'t [u8], Values<'t>), ReadError> {
+        let (line, index) = self.table.line(region, slot)?;
+        let (key, plain, body) = self.table.parts(self.table.record(line, index)?)?;
+        Ok((key, Values::read(self.table, plain, body)?))
     }
 }

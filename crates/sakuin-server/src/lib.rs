@@ -1,1 +1,28 @@
-//! The doors of Sakuin.
+//! The doors of Sakuin: HTTP, and the reading site on which every word explains itself.
+//!
+//! ```no_run
+//! let config = sakuin_server::Config::read("sakuin.toml")?;
+//! sakuin_server::serve(&config)?; // until SIGTERM
+//! # Ok::<(), sakuin_server::Error>(())
+//! ```
+
+mod assets;
+mod check;
+mod config;
+mod error;
+mod pool;
+mod reader;
+mod reply;
+mod server;
+
+pub use check::{Checked, check};
+pub use config::{Config, ConfigError};
+pub use error::Error;
+pub use reader::{
+    day::{Day, Period},
+    html::{Passage, pieces, plain, without_ruby},
+    import::{ImportError, Report, import},
+    ruby::pieces as ruby_pieces,
+    stories::{Added, Content, DayOfStories, Stories, StoriesError, Story, Writing},
+};
+pub use server::{Limits, Server, serve};

@@ -1,0 +1,1 @@
+//! `sakuin serve`, `check` and `stories`: the doors.

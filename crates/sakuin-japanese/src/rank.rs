@@ -1,0 +1,144 @@
+//! Ranking: which of the entries found at a span a reader most likely wants.
+//!
+//! The order is: the reading agrees with the ruby · fewest alternatives · shortest chain of inflections ·
+//! the head is how the word is written, not a mere reading · common · written in the same script · the
+//! order of the dictionary. Names come after words.
+
+use crate::automaton::ChainId;
+use crate::dictionary::Sections;
+use crate::postings::{Group, Posting};
+use crate::scan::{Found, Matches};
+use crate::text::Text;
+
+/// An entry found at a span in one way, with its rank: lower is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Candidate {
+    rank: u32,
+    pub(crate) entry: u32,
+    pub(crate) chain: ChainId,
+    pub(crate) info: u32,
+    pub(crate) stem_end: u32,
+}
+
+impl Candidate {
+    pub(crate) fn posting(&self) -> Posting {
+        Posting { entry: self.entry, info: self.info }
+    }
+}
+
+/// Which entries are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Words,
+    Names,
+    Both,
+}
+
+/// Adds the entries of one find to `candidates`, unsorted.
+pub(crate) fn candidates(
+    sections: &Sections<'_>,
+    text: &Text,
+    matches: &Matches,
+    found: &Found,
+    wanted: Wanted,
+    candidates: &mut Vec<Candidate>,
+) {
+    let group = sections.postings.group(found.group);
+    let ruby = Ruby::of(sections, text, found, group);
+    let surface = text.surface(found.start, found.stem_end);
+    let script = (surface.contains(is_katakana), surface.contains(is_hiragana));
+    let names = is_name_span(text, found);
+    let way = (u32::from(found.cost) << 16) | ((matches.chains.length(found.chain) as u32) << 8);
+    for posting in group.postings() {
+        let is_name = posting.entry >= sections.words;
+        let keep = match wanted {
+            Wanted::Words => !is_name,
+            Wanted::Names => is_name && names,
+            Wanted::Both => !is_name || names,
+        };
+        if !keep {
+            continue;
+        }
+        let other_script = (posting.is(Posting::KATAKANA), posting.is(Posting::HIRAGANA)) != script;
+        let rank = (u32::from(is_name) << 31)
+            | (u32::from(!ruby.agrees(posting)) << 30)
+            | way
+            | (u32::from(!posting.is(Posting::WRITTEN)) << 2)
+            | (u32::from(!posting.is(Posting::COMMON)) << 1)
+            | u32::from(other_script);
+        candidates.push(Candidate {
+            rank,
+            entry: posting.entry,
+            chain: found.chain,
+            info: posting.info,
+            stem_end: found.stem_end,
+        });
+    }
+}
+
+/// Sorts candidates by rank, each entry once, by its best way.
+pub(crate) fn keep_best(candidates: &mut Vec<Candidate>) {
+    candidates.sort_unstable_by_key(|candidate| (candidate.entry, *candidate));
+    candidates.dedup_by_key(|candidate| candidate.entry);
+    candidates.sort_unstable();
+}
+
+/// A span in hiragana alone would be the name of somebody at every other syllable: such names are left out.
+pub(crate) fn is_name_span(text: &Text, found: &Found) -> bool {
+    text.surface(found.start, found.end).contains(|c| !is_hiragana(c) && c != 'ー')
+}
+
+pub(crate) fn is_katakana(c: char) -> bool {
+    matches!(c, 'ァ'..='ヺ' | 'ヽ' | 'ヾ' | '\u{FF66}'..='\u{FF9F}')
+}
+
+pub(crate) fn is_hiragana(c: char) -> bool {
+    matches!(c, 'ぁ'..='ゖ' | 'ゝ' | 'ゞ')
+}
+
+/// What the ruby of a span says of the entries found there.
+enum Ruby<'s> {
+    /// Nothing: there is none, or it does not end where the key does.
+    Silent,
+    /// The key is read as no key of the same kind is.
+    Unknown,
+    /// The key is read as these entries are.
+    Known(Group<'s>),
+}
+
+impl<'s> Ruby<'s> {
+    /// The stem is looked up once more as its ruby reads it.
+    fn of(sections: &Sections<'s>, text: &Text, found: &Found, group: Group<'s>) -> Ruby<'s> {
+        let Some(reading) = text.reading(found.start, found.stem_end) else { return Ruby::Silent };
+        let key = reading.iter().map(|&c| sections.alphabet.code(c));
+        let Some(list) = crate::postings::List::new(sections.trie.get(key)) else {
+            return Ruby::Unknown;
+        };
+        sections
+            .postings
+            .groups(list)
+            .find(|(_, other)| other.kind == group.kind)
+            .map_or(Ruby::Unknown, |(_, other)| Ruby::Known(other))
+    }
+
+    fn agrees(&self, posting: Posting) -> bool {
+        match self {
+            Ruby::Silent => true,
+            Ruby::Unknown => false,
+            Ruby::Known(group) => group.contains(posting.entry),
+        }
+    }
+}
+
+/// Whether a span may stand on a page: it does not end before a small kana, nor begin with one.
+pub(crate) fn is_clean_cut(text: &Text, found: &Found) -> bool {
+    !text.precedes_small_kana(found.start as usize) && !text.precedes_small_kana(found.end as usize)
+}
+
+/// The flags of a head's scripts.
+#[cfg(feature = "pack")]
+pub(crate) fn script_flags(head: &str) -> u32 {
+    let katakana = if head.contains(is_katakana) { Posting::KATAKANA } else { 0 };
+    let hiragana = if head.contains(is_hiragana) { Posting::HIRAGANA } else { 0 };
+    katakana | hiragana
+}

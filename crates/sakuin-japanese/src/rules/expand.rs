@@ -1,0 +1,214 @@
+//! Multiplying the tables out: every auxiliary on every base of every class, as a change of endings.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::table::{AuxiliaryRow, ClassRow};
+use super::{Class, Paradigm, Place, Reason, Rules, RulesError, StemKind, Step, SuffixRule};
+
+pub(super) fn expand(
+    classes: &[ClassRow<'_>],
+    auxiliaries: &[AuxiliaryRow<'_>],
+) -> Result<Rules, RulesError> {
+    let mut rules = Rules {
+        classes: Vec::new(),
+        paradigms: Vec::new(),
+        suffixes: Vec::new(),
+        reasons: Vec::new(),
+        stems: Vec::new(),
+    };
+    let bases = paradigms(&mut rules, classes);
+    for auxiliary in auxiliaries {
+        let reason = reason(&mut rules, auxiliary)?;
+        attach(&mut rules, &bases, auxiliary, reason)?;
+    }
+    grows(&rules)?;
+    stems(&mut rules);
+    count("classes", rules.classes.len(), 255)?;
+    count("reasons", rules.reasons.len(), 254)?;
+    count("stems", rules.stems.len(), 255)?;
+    Ok(rules)
+}
+
+fn count(what: &'static str, found: usize, most: usize) -> Result<(), RulesError> {
+    if found <= most { Ok(()) } else { Err(RulesError::TooMany { what, found, most }) }
+}
+
+/// Refuses chains that could grow without text: する adds nothing to 勉強, so nothing empty may follow it.
+fn grows(rules: &Rules) -> Result<(), RulesError> {
+    let adds_nothing = |rule: &SuffixRule, then: &usize| rule.ending == rules.paradigms[*then].cut;
+    let empty_after = |paradigm: usize| {
+        let mut of_paradigm = rules.suffixes.iter().filter(move |r| r.paradigm == paradigm);
+        of_paradigm.find(|rule| rule.then.iter().any(|then| adds_nothing(rule, then)))
+    };
+    for rule in &rules.suffixes {
+        for then in rule.then.iter().filter(|then| adds_nothing(rule, then)) {
+            if let Some(next) = empty_after(*then) {
+                let (first, second) = (rules.label(rule.reason), rules.label(next.reason));
+                return Err(RulesError::Empty {
+                    first: first.to_owned(),
+                    second: second.to_owned(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The bases of each paradigm: name of the base and what replaces the cut part.
+type Bases<'t> = Vec<Vec<(&'t str, &'t str)>>;
+
+/// Lines of one class that cut alike are one paradigm.
+fn paradigms<'t>(rules: &mut Rules, rows: &[ClassRow<'t>]) -> Bases<'t> {
+    let mut bases: Bases<'t> = Vec::new();
+    for row in rows {
+        let (place, cut) = match row.cut.chars().next() {
+            Some(mark @ '〜') => (Place::After, &row.cut[mark.len_utf8()..]),
+            Some('^') => (Place::Whole, &row.cut[1..]),
+            _ => (Place::Anywhere, row.cut),
+        };
+        for name in &row.names {
+            let known = rules.classes.iter().position(|class| class == name);
+            let class = Class(known.unwrap_or(rules.classes.len()) as u8);
+            if known.is_none() {
+                rules.classes.push((*name).to_owned());
+            }
+            let paradigm = Paradigm { class, cut: cut.to_owned(), place };
+            match rules.paradigms.iter().position(|known| *known == paradigm) {
+                Some(known) => bases[known].extend(&row.bases),
+                None => {
+                    rules.paradigms.push(paradigm);
+                    bases.push(row.bases.clone());
+                }
+            }
+        }
+    }
+    bases
+}
+
+fn reason(rules: &mut Rules, auxiliary: &AuxiliaryRow<'_>) -> Result<Reason, RulesError> {
+    let AuxiliaryRow { reason, label, kind, line, .. } = *auxiliary;
+    match rules.reasons.iter().position(|step| step.label == reason) {
+        Some(at) if rules.reasons[at].label_ja == label && rules.reasons[at].kind == kind => {
+            Ok(Reason(at as u8))
+        }
+        Some(_) => Err(RulesError::Reason { line, reason: reason.to_owned() }),
+        None => {
+            let step = Step { label: reason.to_owned(), label_ja: label.to_owned(), kind };
+            rules.reasons.push(step);
+            Ok(Reason((rules.reasons.len() - 1) as u8))
+        }
+    }
+}
+
+fn attach(
+    rules: &mut Rules,
+    bases: &Bases<'_>,
+    auxiliary: &AuxiliaryRow<'_>,
+    reason: Reason,
+) -> Result<(), RulesError> {
+    let AuxiliaryRow { line, surface, .. } = *auxiliary;
+    if let Some(base) =
+        auxiliary.bases.iter().find(|base| !bases.iter().flatten().any(|(name, _)| name == *base))
+    {
+        return Err(RulesError::Base { line, base: (*base).to_owned() });
+    }
+    if let Some(class) = auxiliary.class
+        && continuations(rules, class, surface).is_empty()
+    {
+        let (surface, class) = (surface.to_owned(), class.to_owned());
+        return Err(RulesError::Then { line, surface, class });
+    }
+    for (paradigm, bases) in bases.iter().enumerate() {
+        for (name, base) in bases {
+            if !auxiliary.bases.contains(name) {
+                continue;
+            }
+            let added = match base.strip_suffix('゛') {
+                Some(base) => format!("{base}{}", voiced(surface)),
+                None => format!("{base}{surface}"),
+            };
+            let mut then =
+                auxiliary.class.map_or_else(Vec::new, |class| continuations(rules, class, surface));
+            // A word that the cut takes whole leaves nothing before ない, and so `〜ない` does not apply.
+            if rules.paradigms[paradigm].place != Place::After {
+                then.retain(|then| added != rules.paradigms[*then].cut);
+            }
+            rules.suffixes.push(SuffixRule { paradigm, ending: added, reason, then });
+        }
+    }
+    Ok(())
+}
+
+/// The paradigms that inflect an auxiliary of a class; it never stands alone.
+fn continuations(rules: &Rules, class: &str, surface: &str) -> Vec<usize> {
+    let fits = |paradigm: &Paradigm| {
+        rules.classes[usize::from(paradigm.class.0)] == class
+            && paradigm.place != Place::Whole
+            && surface.ends_with(&paradigm.cut)
+    };
+    (0..rules.paradigms.len()).filter(|at| fits(&rules.paradigms[*at])).collect()
+}
+
+/// The auxiliary with its first kana voiced, as after 読む and 泳ぐ.
+fn voiced(surface: &str) -> String {
+    let mut kana = surface.chars();
+    let first = match kana.next() {
+        Some('て') => 'で',
+        Some('た') => 'だ',
+        Some('と') => 'ど',
+        Some('ち') => 'じ',
+        Some(other) => other,
+        None => return String::new(),
+    };
+    std::iter::once(first).chain(kana).collect()
+}
+
+/// Every paradigm has a stem where its endings begin; if a word may vanish with its cut, also one behind
+/// each first kana; and if all endings begin alike (来), the stem stands behind what they share.
+fn stems(rules: &mut Rules) {
+    let mut endings: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); rules.paradigms.len()];
+    for rule in &rules.suffixes {
+        endings[rule.paradigm].insert(&rule.ending);
+        for then in &rule.then {
+            endings[rule.paradigm].extend(rule.ending.strip_suffix(&rules.paradigms[*then].cut));
+        }
+    }
+    let mut stems = Vec::new();
+    let mut firsts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (paradigm, endings) in endings.iter().enumerate() {
+        let Paradigm { class, cut, place } = &rules.paradigms[paradigm];
+        let class = rules.classes[usize::from(class.0)].as_str();
+        let first = *firsts.entry(class).or_insert(paradigm) == paradigm;
+        let mut push = |consumed: &str, alone| {
+            let name = match (first, consumed) {
+                (true, "") => class.to_owned(),
+                (_, "") => format!("{class}/{cut}"),
+                _ => format!("{class}/{cut}/{consumed}"),
+            };
+            stems.push(StemKind { name, paradigm, consumed: consumed.to_owned(), alone });
+        };
+        let shared = shared_beginning(endings);
+        if !shared.is_empty() {
+            push(shared, *place == Place::Whole);
+            continue;
+        }
+        if *place != Place::Whole {
+            push("", false);
+        }
+        if *place != Place::After {
+            let kana: BTreeSet<char> = endings.iter().filter_map(|e| e.chars().next()).collect();
+            for kana in kana {
+                push(kana.encode_utf8(&mut [0; 4]), true);
+            }
+        }
+    }
+    rules.stems = stems;
+}
+
+fn shared_beginning<'t>(endings: &BTreeSet<&'t str>) -> &'t str {
+    // In sorted order the first and the last differ the earliest.
+    let (Some(first), Some(last)) = (endings.first(), endings.last()) else { return "" };
+    let shared = first.char_indices().zip(last.chars());
+    let end = shared.take_while(|((_, a), b)| a == b).last();
+    end.map_or("", |((at, kana), _)| &first[..at + kana.len_utf8()])
+}

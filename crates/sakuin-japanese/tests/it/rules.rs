@@ -1,0 +1,1 @@
+//! The tables: what they refuse, and the stems they give.

@@ -1,0 +1,187 @@
+//! The directory: one 64-byte line serves the same number of consecutive slots throughout a table.
+//! It holds the slots' fingerprints and where their records end, as an Elias–Fano list relative to the line's base,
+//! so that a lookup touches one cache line to refuse an absent key or to find a present one's record.
+//!
+//! ```text
+//! bits 0..59    base: offset in `records` of the first record, or in `escapes` if the width is 31
+//! bits 59..64   width: low bits of each end
+//! then          a fingerprint for each slot
+//! then          the low bits of each end
+//! then          for each slot j in turn, a one at bit (end >> width) + j of what is left
+//! ```
+//! A line whose ends do not fit escapes: its base leads to the ends in full, eight bytes each.
+
+use crate::format::LINE;
+
+const BASE_BITS: u32 = 59;
+const ESCAPED: u32 = 31;
+const FINGERPRINTS: u32 = 64;
+/// High bits beyond these a reader need not look for: sixteen bytes from any bit on hold them.
+const HIGH_BITS_MAX: u32 = 120;
+
+/// How many slots a line serves and how long their fingerprints are; where everything stands follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    slots: u32,
+    fingerprint_bits: u32,
+    /// 2^32 / slots, rounded up: a multiplication divides slots below 2^26.
+    reciprocal: u64,
+}
+
+/// Where a record stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// From and to these offsets in `records`.
+    Record(u64, u64),
+    /// As the numbers of this index and the one before in the ends at this offset of `escapes` say.
+    Escaped { ends: u64, index: u32 },
+}
+
+impl Shape {
+    pub(crate) fn new(slots: u8, fingerprint_bits: u8) -> Shape {
+        Shape {
+            slots: u32::from(slots),
+            fingerprint_bits: u32::from(fingerprint_bits),
+            reciprocal: (1u64 << 32).div_ceil(u64::from(slots)),
+        }
+    }
+
+    /// The line of a slot below 2^26, and the slot's place in it.
+    #[inline]
+    pub(crate) fn line(&self, slot: u32) -> (u32, u32) {
+        let line = ((u64::from(slot) * self.reciprocal) >> 32) as u32;
+        (line, slot - line * self.slots)
+    }
+
+    pub(crate) fn slots(&self) -> u32 {
+        self.slots
+    }
+
+    #[inline]
+    pub(crate) fn fingerprint(&self, line: &[u8; LINE], index: u32) -> u32 {
+        if self.fingerprint_bits == 8 {
+            return u32::from(line[(FINGERPRINTS / 8 + index) as usize]);
+        }
+        bits(line, FINGERPRINTS + index * self.fingerprint_bits, self.fingerprint_bits) as u32
+    }
+
+    /// Where the record of a slot of this line stands; wrong but harmless for a line no builder wrote.
+    #[inline]
+    pub(crate) fn span(&self, line: &[u8; LINE], index: u32) -> Span {
+        let head = word(line, 0);
+        let base = head & ((1 << BASE_BITS) - 1);
+        let width = (head >> BASE_BITS) as u32;
+        if width == ESCAPED {
+            return Span::Escaped { ends: base, index };
+        }
+        let low_start = FINGERPRINTS + self.slots * self.fingerprint_bits;
+        let high_start = low_start + self.slots * width;
+        if high_start >= LINE as u32 * 8 {
+            return Span::Record(u64::MAX, u64::MAX);
+        }
+        let (previous, own) = neighbours(high_bits(line, high_start), index);
+        let end = |index: u32, position: u32| {
+            let high = u64::from(position.saturating_sub(index));
+            high << width | bits(line, low_start + index * width, width)
+        };
+        let start = if index == 0 { 0 } else { end(index - 1, previous) };
+        Span::Record(base + start, base + end(index, own))
+    }
+
+    /// Writes a line for up to `slots` records whose ends are given relative to `base`.
+    /// `false` if they do not fit.
+    pub(crate) fn write(
+        &self,
+        line: &mut [u8; LINE],
+        base: u64,
+        fingerprints: &[u32],
+        ends: &[u64],
+    ) -> bool {
+        self.write_fingerprints(line, fingerprints);
+        let Some(width) = self.width(ends.last().copied().unwrap_or(0)) else {
+            return false;
+        };
+        put(line, 0, base | u64::from(width) << BASE_BITS, 64);
+        let low_start = FINGERPRINTS + self.slots * self.fingerprint_bits;
+        let high_start = low_start + self.slots * width;
+        let last = ends.last().copied().unwrap_or(0);
+        for index in 0..self.slots {
+            let end = ends.get(index as usize).copied().unwrap_or(last);
+            put(line, low_start + index * width, end & ((1 << width) - 1), width);
+            put(line, high_start + (end >> width) as u32 + index, 1, 1);
+        }
+        true
+    }
+
+    /// Writes a line whose ends stand in `escapes`.
+    pub(crate) fn write_escaped(&self, line: &mut [u8; LINE], ends: u64, fingerprints: &[u32]) {
+        self.write_fingerprints(line, fingerprints);
+        put(line, 0, ends | u64::from(ESCAPED) << BASE_BITS, 64);
+    }
+
+    fn write_fingerprints(&self, line: &mut [u8; LINE], fingerprints: &[u32]) {
+        for (index, fingerprint) in fingerprints.iter().enumerate() {
+            let at = FINGERPRINTS + index as u32 * self.fingerprint_bits;
+            put(line, at, u64::from(*fingerprint), self.fingerprint_bits);
+        }
+    }
+
+    /// The largest width with which a last end fits: it leaves the shortest high part to search.
+    fn width(&self, last: u64) -> Option<u32> {
+        let room = LINE as u32 * 8 - FINGERPRINTS - self.slots * self.fingerprint_bits;
+        (0..ESCAPED).rev().find(|width| {
+            let high = room.saturating_sub(self.slots * width).min(HIGH_BITS_MAX);
+            (last >> width) + u64::from(self.slots) <= u64::from(high)
+        })
+    }
+
+    /// Whether records ending at these places, relative to the line's base, need no escape.
+    pub(crate) fn fits(&self, last: u64) -> bool {
+        self.width(last).is_some()
+    }
+}
+
+/// Up to 128 bits from `start` to the end of the line.
+#[inline]
+fn high_bits(line: &[u8; LINE], start: u32) -> u128 {
+    let last = LINE as u32 * 8 - 128;
+    let at = start.min(last) / 8 * 8;
+    let mut window = [0; 16];
+    window.copy_from_slice(&line[at as usize / 8..at as usize / 8 + 16]);
+    u128::from_le_bytes(window) >> (start - at)
+}
+
+/// The positions of the ones before and at `index`; of 127 where there are too few.
+#[inline]
+fn neighbours(ones: u128, index: u32) -> (u32, u32) {
+    let mut ones = ones;
+    for _ in 1..index {
+        ones &= ones.wrapping_sub(1);
+    }
+    let previous = ones.trailing_zeros();
+    if index > 0 {
+        ones &= ones.wrapping_sub(1);
+    }
+    (previous, ones.trailing_zeros())
+}
+
+#[inline]
+fn word(line: &[u8; LINE], at: usize) -> u64 {
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&line[at..at + 8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Up to 32 bits at any place of a line.
+#[inline]
+fn bits(line: &[u8; LINE], at: u32, width: u32) -> u64 {
+    let byte = (at as usize / 8).min(LINE - 8);
+    let shift = at - byte as u32 * 8;
+    (word(line, byte).checked_shr(shift).unwrap_or(0)) & ((1u64 << width) - 1)
+}
+
+fn put(line: &mut [u8; LINE], at: u32, number: u64, width: u32) {
+    for bit in 0..width {
+        line[((at + bit) / 8) as usize] |= ((number >> bit & 1) as u8) << ((at + bit) % 8);
+    }
+}

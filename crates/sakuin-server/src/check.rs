@@ -1,0 +1,72 @@
+//! Checking a configuration without serving: everything a server would open is opened.
+
+use std::path::Path;
+
+use sakuin_japanese::dictionary::Source;
+
+use crate::{
+    Config, Error,
+    reader::{day::Day, stories::Stories},
+    server::{open_dictionary, runtime},
+};
+
+/// What a configuration leads to.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The configuration as read.
+    pub config: Config,
+    /// The dictionaries in the packed file.
+    pub sources: Vec<Source>,
+    /// How many stories there are; none if their file does not exist yet.
+    pub stories: Option<u64>,
+    /// What works and should be better, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// The licence of the dictionaries asks servers to take the current files at least monthly.
+const DICTIONARY_DAYS_MAX: i32 = 31;
+
+/// Reads a configuration and opens what it names, without listening and without creating anything.
+pub fn check(file: &Path) -> Result<Checked, Error> {
+    let config = Config::read(file)?;
+    let dictionary = open_dictionary(&config)?;
+    let sources = dictionary.sources().to_vec();
+    let mut warnings = old(&sources, Day::today());
+    let stories = if config.stories.exists() {
+        let count = runtime()?.block_on(async { Stories::open(&config.stories).await?.count().await })?;
+        Some(count)
+    } else {
+        warnings.push(format!("`{}` does not exist yet; `serve` creates it", config.stories.display()));
+        None
+    };
+    Ok(Checked { config, sources, stories, warnings })
+}
+
+/// A warning for each dictionary that should be replaced by a newer one.
+pub(crate) fn old(sources: &[Source], today: Day) -> Vec<String> {
+    let old = |source: &Source| {
+        let date = source.date.as_deref()?;
+        let days = Day::parse(date)?.days_until(today);
+        let name = &source.name;
+        (days > DICTIONARY_DAYS_MAX).then(|| {
+            format!("{name} is of {date}, {days} days ago; its licence asks for an update every month")
+        })
+    };
+    sources.iter().filter_map(old).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_is_not_old_and_a_day_more_is() {
+        let source = |date: &str| Source { name: "EDICT".to_owned(), date: Some(date.to_owned()) };
+        let today = Day::parse("2026-11-20").unwrap();
+        assert!(old(&[source("2026-10-20")], today).is_empty());
+        assert_eq!(
+            old(&[source("2026-10-19")], today),
+            ["EDICT is of 2026-10-19, 32 days ago; its licence asks for an update every month"]
+        );
+    }
+}

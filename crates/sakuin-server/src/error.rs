@@ -1,0 +1,52 @@
+//! Why a server does not serve.
+
+use std::{io, net::SocketAddr};
+
+use crate::{ConfigError, StoriesError};
+
+/// Why a server was not started or a configuration not accepted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The dictionary.
+    #[error("cannot open the dictionary `{file}`")]
+    Dictionary {
+        /// The file as named.
+        file: String,
+        /// What is wrong with it.
+        source: sakuin_japanese::dictionary::Error,
+    },
+    /// The stories.
+    #[error(transparent)]
+    Stories(#[from] StoriesError),
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address as configured.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system gave no thread or no event loop.
+    #[error("cannot start")]
+    Start(#[source] io::Error),
+}
+
+impl Error {
+    /// What would cure it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::Config(error) => error.hint(),
+            Error::Dictionary { .. } => {
+                Some("`sakuin japanese pack --words EDICT -o japanese.skn` writes one".to_owned())
+            }
+            Error::Listen { .. } => {
+                Some("name another address: `listen = \"127.0.0.1:8081\"`, or `--listen`".to_owned())
+            }
+            Error::Stories(_) | Error::Start(_) => None,
+        }
+    }
+}

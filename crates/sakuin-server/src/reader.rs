@@ -1,0 +1,218 @@
+//! The reading site: stories by day, on whose pages every word explains itself.
+//!
+//! [`router`] is its table of contents. A handler asks the stories (one query), then does everything
+//! that takes time (scan, template, compression) in one piece of work on the pool. A refusal travels
+//! as a [`Fault`] to the outermost layer, which gives it the form that the address promises.
+
+pub(crate) mod day;
+mod words;
+mod epub;
+mod feed;
+pub(crate) mod html;
+pub(crate) mod import;
+mod pages;
+pub(crate) mod ruby;
+mod scan;
+pub(crate) mod stories;
+mod templates;
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    Router,
+    body::Body,
+    extract::{OriginalUri, Path, Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    middleware::{Next, from_fn_with_state},
+    response::{Redirect, Response},
+    routing::{get, post},
+};
+use sakuin_japanese::dictionary::{self, Dictionary};
+use serde::Deserialize;
+
+use crate::{
+    assets::{self, Asset},
+    pool::Pool,
+    reply::{Asked, Fault},
+};
+use templates::{ErrorPage, Frame};
+use stories::{Stories, StoriesError};
+
+/// The site as one runtime serves it: its own connections to the stories, the rest shared.
+#[derive(Clone)]
+pub(crate) struct Reader {
+    pub(crate) stories: Stories,
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// What all runtimes share.
+pub(crate) struct Shared {
+    frame: Frame,
+    dictionary: Dictionary,
+    pool: Pool,
+    assets: [Asset; 2],
+    /// Begins the tag of every page: another dictionary, another page.
+    stamp: String,
+}
+
+impl Shared {
+    pub(crate) fn new(dictionary: Dictionary, path: &str, pool: Pool) -> Shared {
+        let assets = [assets::style(), assets::script()];
+        let [css, js] = assets.each_ref().map(|asset| format!("{path}assets/{}", asset.name));
+        Shared {
+            stamp: format!("{}{:016x}{css}{js}", dictionary.version(), assets::build_tag()),
+            frame: Frame {
+                path: path.to_owned(),
+                css,
+                js,
+                sources: dictionary.sources().to_vec(),
+                licence: dictionary.licence().to_owned(),
+            },
+            dictionary,
+            pool,
+            assets,
+        }
+    }
+}
+
+/// Every route of the site.
+pub(crate) fn router(reader: Reader) -> Router {
+    let prefix = reader.shared.frame.path.clone();
+    let at = |route: &str| format!("{prefix}{route}");
+    let words = get(words::words_of_story).post(words::words_of_text);
+    let names = get(words::names_of_story).post(words::names_of_text);
+    let mut router = Router::new()
+        .route(&prefix, get(pages::latest))
+        .route(&at("dictionary/words"), words)
+        .route(&at("dictionary/names"), names)
+        .route(&at("kanji/{character}"), get(words::kanji))
+        .route(&at("assets/{file}"), get(asset))
+        .route("/v1/scan", post(scan::scan));
+    for (route, method) in [
+        ("{year}/{month}/{day}", get(pages::day)),
+        ("story/{id}", get(pages::story)),
+        ("random", get(pages::random)),
+        ("read", get(pages::read).post(pages::explain)),
+        ("about", get(pages::about)),
+        ("feed", get(feed::feed)),
+        ("epub/{year}", get(epub::year)),
+        ("epub/{year}/{month}", get(epub::month)),
+        ("epub/{year}/{month}/{day}", get(epub::day)),
+    ] {
+        router = router.route(&at(route), get(with_slash)).route(&at(&format!("{route}/")), method);
+    }
+    router.fallback(|| async { Fault::of_status(StatusCode::NOT_FOUND) })
+        .layer(from_fn_with_state(reader.clone(), finish))
+        .with_state(reader)
+}
+
+/// Pages end with a slash; an address without it leads there.
+async fn with_slash(OriginalUri(address): OriginalUri) -> Redirect {
+    let query = address.query().map(|query| format!("?{query}")).unwrap_or_default();
+    Redirect::permanent(&format!("{}/{query}", address.path()))
+}
+
+async fn asset(
+    State(reader): State<Reader>,
+    asked: Asked,
+    Path(name): Path<String>,
+) -> Result<Response, Fault> {
+    let found = reader.shared.assets.iter().find(|asset| asset.name == name);
+    let reply = found.ok_or_else(|| Fault::of_status(StatusCode::NOT_FOUND))?.reply();
+    Ok(reader.shared.pool.run(move || asked.reply(reply)).await?)
+}
+
+/// Gives refusals their form, and every answer the headers that protect its reader.
+async fn finish(State(reader): State<Reader>, request: Request, next: Next) -> Response {
+    let json = answers_json(request.uri().path(), &reader.shared.frame.path);
+    let mut response = next.run(request).await;
+    let status = response.status();
+    let fault = response.extensions_mut().remove::<Fault>();
+    let refused = status.is_client_error() || status.is_server_error();
+    if let Some(fault) = fault.or_else(|| refused.then(|| Fault::of_status(status))) {
+        response = reader.shared.refusal(response, &fault, json);
+    }
+    protect(response.headers_mut());
+    response
+}
+
+fn answers_json(address: &str, prefix: &str) -> bool {
+    let below = address.strip_prefix(prefix).unwrap_or_default();
+    address.starts_with("/v1/") || below.starts_with("dictionary/") || below.starts_with("kanji/")
+}
+
+impl Shared {
+    fn refusal(&self, response: Response, fault: &Fault, json: bool) -> Response {
+        let (mut parts, _) = response.into_parts();
+        let (body, content_type) = if json {
+            (problem(fault), "application/problem+json")
+        } else {
+            (self.error_page(fault), "text/html; charset=utf-8")
+        };
+        parts.headers.remove(header::CONTENT_LENGTH);
+        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        parts.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        Response::from_parts(parts, Body::from(body))
+    }
+
+    fn error_page(&self, fault: &Fault) -> String {
+        let page = ErrorPage {
+            frame: &self.frame,
+            status: fault.status.as_u16(),
+            cause: &fault.cause,
+            cure: &fault.cure,
+        };
+        page.render().unwrap_or_else(|_| fault.cause.clone())
+    }
+}
+
+/// A refusal in the form of RFC 9457.
+fn problem(fault: &Fault) -> String {
+    serde_json::json!({
+        "title": fault.status.canonical_reason(),
+        "status": fault.status.as_u16(),
+        "detail": fault.cause,
+        "hint": fault.cure,
+    })
+    .to_string()
+}
+
+/// No inline script, no foreign one, no frame around the page; pictures and sound may come from
+/// elsewhere, as stories do.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    img-src 'self' data: https: http:; media-src 'self' https: http:; connect-src 'self'; \
+    form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+fn protect(headers: &mut HeaderMap) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+}
+
+impl From<StoriesError> for Fault {
+    fn from(error: StoriesError) -> Fault {
+        Fault::internal("the stories cannot be read", &error)
+    }
+}
+
+impl From<dictionary::Error> for Fault {
+    fn from(error: dictionary::Error) -> Fault {
+        Fault::internal("the dictionary cannot be read", &error)
+    }
+}
+
+/// `?furigana=no`, which the feed and the books understand.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Wishes {
+    #[serde(default)]
+    furigana: Furigana,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Furigana {
+    #[default]
+    Yes,
+    No,
+}

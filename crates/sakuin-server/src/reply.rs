@@ -1,0 +1,340 @@
+//! What every answer of every door shares: content codings, conditional requests, refusals, and the
+//! reading of bodies up to a limit.
+//!
+//! Compression costs more than most answers, so it happens where the answer is made, on the pool, and
+//! only for a client that asks.
+
+use std::{convert::Infallible, io::Write, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::FromRequestParts,
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{self, HeaderName},
+        request::Parts,
+    },
+    response::{IntoResponse, Response},
+};
+use http_body_util::BodyExt;
+
+use crate::pool;
+
+/// What a request's headers say about the form of its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    coding: Coding,
+    if_none_match: Option<HeaderValue>,
+    if_modified_since: Option<HeaderValue>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Identity,
+    Gzip,
+    Brotli,
+}
+
+/// How long a client may keep an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// For ever: the address changes with the content.
+    Forever,
+    /// As long as it asks whether it is still true.
+    Revalidate,
+    /// Not at all.
+    Never,
+}
+
+/// An answer before it is coded.
+pub(crate) struct Reply {
+    pub(crate) content_type: &'static str,
+    pub(crate) keep: Keep,
+    /// Equal tags, equal content; none for what is never asked again.
+    pub(crate) tag: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl<S: Sync> FromRequestParts<S> for Asked {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Asked, Infallible> {
+        let header = |name: HeaderName| parts.headers.get(name).cloned();
+        Ok(Asked {
+            coding: coding(&parts.headers),
+            if_none_match: header(header::IF_NONE_MATCH),
+            if_modified_since: header(header::IF_MODIFIED_SINCE),
+        })
+    }
+}
+
+impl Asked {
+    /// The empty answer to a client that already has the content with this tag.
+    pub(crate) fn not_modified(&self, tag: &str) -> Option<Response> {
+        let known = self.if_none_match.as_ref()?.to_str().ok()?;
+        let same = |candidate: &str| {
+            let candidate = candidate.trim();
+            candidate == "*" || candidate.trim_start_matches("W/").trim_matches('"') == tag
+        };
+        known.split(',').any(same).then(|| not_modified(Some(tag)))
+    }
+
+    /// The empty answer to a client that asks by date alone; `changed` is in seconds since 1970.
+    pub(crate) fn not_modified_since(&self, changed: i64) -> Option<Response> {
+        if self.if_none_match.is_some() {
+            return None;
+        }
+        let since = httpdate::parse_http_date(self.if_modified_since.as_ref()?.to_str().ok()?).ok()?;
+        (time(changed) <= since).then(|| not_modified(None))
+    }
+
+    /// For content that is compressed in itself.
+    pub(crate) fn uncoded(self) -> Asked {
+        Asked { coding: Coding::Identity, ..self }
+    }
+
+    /// The answer, coded as asked.
+    pub(crate) fn reply(&self, reply: Reply) -> Response {
+        // Below a packet's worth, coding gains nothing.
+        let coding = if reply.body.len() < 1024 { Coding::Identity } else { self.coding };
+        let (body, name) = match coding {
+            Coding::Identity => (reply.body, None),
+            Coding::Gzip => (gzip(&reply.body), Some("gzip")),
+            Coding::Brotli => (brotli(&reply.body), Some("br")),
+        };
+        let mut response = Response::new(Body::from(body));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.content_type));
+        headers.insert(header::CACHE_CONTROL, reply.keep.header());
+        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        if let Some(name) = name {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
+        }
+        if let Some(tag) = reply.tag {
+            headers.insert(header::ETAG, etag(&tag));
+        }
+        response
+    }
+}
+
+impl Keep {
+    fn header(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Keep::Forever => "public, max-age=31536000, immutable",
+            Keep::Revalidate => "no-cache",
+            Keep::Never => "no-store",
+        })
+    }
+}
+
+/// Seconds since 1970 as a header writes them.
+pub(crate) fn http_date(seconds: i64) -> HeaderValue {
+    let text = httpdate::fmt_http_date(time(seconds));
+    HeaderValue::try_from(text).expect("a date is ASCII")
+}
+
+fn time(seconds: i64) -> std::time::SystemTime {
+    std::time::UNIX_EPOCH + Duration::from_secs(seconds.max(0).unsigned_abs())
+}
+
+fn not_modified(tag: Option<&str>) -> Response {
+    let mut response = StatusCode::NOT_MODIFIED.into_response();
+    if let Some(tag) = tag {
+        response.headers_mut().insert(header::ETAG, etag(tag));
+    }
+    response.headers_mut().insert(header::CACHE_CONTROL, Keep::Revalidate.header());
+    response
+}
+
+/// Weak, because every coding of one content carries the same tag.
+fn etag(tag: &str) -> HeaderValue {
+    HeaderValue::try_from(format!("W/\"{tag}\"")).expect("a tag is hexadecimal")
+}
+
+fn coding(headers: &HeaderMap) -> Coding {
+    let accepted = headers.get_all(header::ACCEPT_ENCODING);
+    let accepted = || accepted.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    let takes = |wanted: &str| {
+        accepted().any(|item| {
+            let (name, weight) = item.split_once(';').unwrap_or((item, ""));
+            let weight = weight.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
+            name.trim().eq_ignore_ascii_case(wanted) && weight.is_ok_and(|weight| weight > 0.0)
+        })
+    };
+    match () {
+        () if takes("br") => Coding::Brotli,
+        () if takes("gzip") => Coding::Gzip,
+        () => Coding::Identity,
+    }
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(body).expect("memory takes every write");
+    encoder.finish().expect("memory takes every write")
+}
+
+fn brotli(body: &[u8]) -> Vec<u8> {
+    let mut coded = Vec::with_capacity(body.len() / 3);
+    // Quality 1, and a window of 256 KiB that holds a page and keeps the encoder's memory small.
+    let mut encoder = brotli::CompressorWriter::new(&mut coded, 4096, 1, 18);
+    encoder.write_all(body).expect("memory takes every write");
+    drop(encoder);
+    coded
+}
+
+/// A request that is not answered: the status, why, and what the client can do.
+///
+/// Handlers return it; the door's outermost layer gives it the form of the door, a page or JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    pub(crate) status: StatusCode,
+    pub(crate) cause: String,
+    pub(crate) cure: String,
+}
+
+impl Fault {
+    pub(crate) fn new(
+        status: StatusCode,
+        cause: impl Into<String>,
+        cure: impl Into<String>,
+    ) -> Fault {
+        Fault { status, cause: cause.into(), cure: cure.into() }
+    }
+
+    pub(crate) fn not_found(cause: impl Into<String>, cure: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::NOT_FOUND, cause, cure)
+    }
+
+    pub(crate) fn bad_request(cause: impl Into<String>, cure: impl Into<String>) -> Fault {
+        Fault::new(StatusCode::BAD_REQUEST, cause, cure)
+    }
+
+    /// A failure of ours: the log has the whole chain of causes, the client learns what is broken.
+    pub(crate) fn internal(what: &str, error: &dyn std::error::Error) -> Fault {
+        let mut chain = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            chain.push_str(": ");
+            chain.push_str(&cause.to_string());
+            source = cause.source();
+        }
+        eprintln!("error: {what}: {chain}");
+        Fault::new(StatusCode::INTERNAL_SERVER_ERROR, what, "the cause is in the server's log")
+    }
+
+    /// For a refusal that came from below the handlers, known by its status alone.
+    pub(crate) fn of_status(status: StatusCode) -> Fault {
+        let (cause, cure) = match status {
+            StatusCode::NOT_FOUND => ("there is no such page", "go on from the latest stories"),
+            StatusCode::METHOD_NOT_ALLOWED => {
+                ("this address does not take that method", "pages are read with GET, scans sent with POST")
+            }
+            _ => ("the request cannot be read", "check the address and what is sent with it"),
+        };
+        Fault::new(status, cause, cure)
+    }
+}
+
+impl From<pool::Refused> for Fault {
+    fn from(refused: pool::Refused) -> Fault {
+        match refused {
+            pool::Refused::Full => Fault::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too much is asked of this server at the moment",
+                "ask again in a second",
+            ),
+            pool::Refused::Panicked => Fault::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "this answer failed",
+                "the cause is in the server's log",
+            ),
+        }
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// A body that does not arrive within this time is given up.
+const BODY_SECONDS_MAX: u64 = 30;
+
+/// How much of a body that is too long is read and thrown away, so that the refusal reaches a client
+/// that sends before it listens.
+const DRAIN_BYTES_MAX: usize = 16 << 20;
+
+/// Reads a body of at most `limit` bytes.
+pub(crate) async fn read_body(mut body: Body, limit: usize) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    let mut length = 0;
+    let read = async {
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame.map_err(|_| cut())?.into_data() else { continue };
+            length += data.len();
+            if length <= limit {
+                bytes.extend_from_slice(&data);
+            } else if length > DRAIN_BYTES_MAX {
+                break;
+            }
+        }
+        Ok::<_, Fault>(())
+    };
+    match tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), read).await {
+        Ok(done) => done?,
+        Err(_) => {
+            return Err(Fault::new(
+                StatusCode::REQUEST_TIMEOUT,
+                format!("the body did not arrive within {BODY_SECONDS_MAX} seconds"),
+                "send it faster, or in parts",
+            ));
+        }
+    }
+    if length > limit {
+        return Err(Fault::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the body is longer than {limit} bytes"),
+            "send it in parts",
+        ));
+    }
+    Ok(bytes)
+}
+
+fn cut() -> Fault {
+    Fault::bad_request("the body ended too early", "send all of it")
+}
+
+/// A body as text, or where it stops being UTF-8.
+pub(crate) fn utf8(bytes: Vec<u8>) -> Result<String, Fault> {
+    String::from_utf8(bytes).map_err(|error| {
+        let byte = error.utf8_error().valid_up_to();
+        Fault::bad_request(format!("byte {byte} of the body is not UTF-8"), "send the text as UTF-8")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(accept: &str) -> Coding {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT_ENCODING, accept.parse().unwrap());
+        coding(&headers)
+    }
+
+    #[test]
+    fn the_best_coding_the_client_takes() {
+        assert_eq!(asked("gzip, deflate, br;q=0.5"), Coding::Brotli);
+        assert_eq!(asked("gzip;q=1.0, br; q=0"), Coding::Gzip);
+        assert_eq!(asked("GZIP"), Coding::Gzip);
+        assert_eq!(asked("identity, zstd"), Coding::Identity);
+        assert_eq!(coding(&HeaderMap::new()), Coding::Identity);
+    }
+}

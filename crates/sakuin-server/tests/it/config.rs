@@ -1,0 +1,120 @@
+//! What a configuration means, and how it is refused.
+
+use std::{fs, path::Path};
+
+use sakuin_server::{Config, Error, check};
+
+use crate::support::dictionary;
+
+fn parse(text: &str) -> Result<Config, String> {
+    Config::parse(text, "sakuin.toml", Path::new("/srv")).map_err(|error| match error.hint() {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
+    })
+}
+
+fn refusal(text: &str) -> String {
+    parse(text).unwrap_err()
+}
+
+#[test]
+fn only_the_dictionary_must_be_named() {
+    let config = parse("[reader]\ndictionary = \"japanese.skn\"").unwrap();
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!(config.dictionary, Path::new("/srv/japanese.skn"));
+    assert_eq!(config.stories, Path::new("/srv/stories.db"));
+    assert_eq!(config.path, "/");
+    insta::assert_snapshot!(refusal("[server]\nlisten = \"127.0.0.1:80\""), @"
+    sakuin.toml: `reader.dictionary` is missing
+    hint: name a file written by `sakuin japanese pack`: `dictionary = \"japanese.skn\"`
+    ");
+}
+
+#[test]
+fn every_key_is_taken_and_paths_belong_to_the_folder() {
+    let config = parse(
+        "[server]\nlisten = \"[::1]:0\"\n[reader]\ndictionary = \"/d.skn\"\nstories = \"sqlite://data/s.db\"\npath = \"/read\"",
+    )
+    .unwrap();
+    assert_eq!(config.listen.to_string(), "[::1]:0");
+    assert_eq!(config.dictionary, Path::new("/d.skn"));
+    assert_eq!(config.stories, Path::new("/srv/data/s.db"));
+    assert_eq!(config.path, "/read/");
+}
+
+#[test]
+fn unknown_keys_are_named_with_their_nearest() {
+    insta::assert_snapshot!(refusal("[reader]\ndictionary = \"d\"\n\ndictionnary = \"e\""), @"
+    sakuin.toml:4: unknown key `reader.dictionnary`
+    hint: did you mean `dictionary`?
+    ");
+    insta::assert_snapshot!(refusal("[reader]\ndictionary = \"d\"\n[sever]\nlisten = \"x\""), @"
+    sakuin.toml:3: unknown key `sever`
+    hint: did you mean `server`?
+    ");
+    insta::assert_snapshot!(refusal("[server]\nport = 80"), @"
+    sakuin.toml:2: unknown key `server.port`
+    hint: did you mean `listen`?
+    ");
+}
+
+#[test]
+fn values_are_refused_by_line() {
+    insta::assert_snapshot!(refusal("[server]\nlisten = \"8080\""), @"
+    sakuin.toml:2: `server.listen` is `8080`
+    hint: write an address and a port, such as `127.0.0.1:8080`
+    ");
+    insta::assert_snapshot!(refusal("[server]\nlisten = 8080"), @"
+    sakuin.toml:2: `server.listen` is of type integer
+    hint: write a string, in quotes
+    ");
+    insta::assert_snapshot!(refusal("reader = \"japanese.skn\""), @"
+    sakuin.toml:1: `reader` is of type string
+    hint: write a table: `[reader]`
+    ");
+    insta::assert_snapshot!(refusal("[reader]\ndictionary = \"d\"\nstories = \"postgres://x\""), @"
+    sakuin.toml:3: `reader.stories` is `postgres://x`
+    hint: stories are kept in SQLite: `sqlite://stories.db`
+    ");
+    insta::assert_snapshot!(refusal("[reader]\ndictionary = \"d\"\npath = \"reader\""), @"
+    sakuin.toml:3: `reader.path` is `reader`
+    hint: it begins with a slash and holds letters, digits, `-`, `_`, `.`, `~`: `/reader/`
+    ");
+    insta::assert_snapshot!(refusal("[reader]\ndictionary = \"d\npath = 3"), @"
+    sakuin.toml:2: invalid basic string, expected `\"`
+    ");
+}
+
+#[test]
+fn the_command_line_may_listen_elsewhere() {
+    let mut config = Config::of_folder("/srv");
+    config.listen_on("127.0.0.1:0").unwrap();
+    assert_eq!(config.listen.port(), 0);
+    let error = config.listen_on("nowhere").unwrap_err();
+    assert_eq!(error.to_string(), "`nowhere` is no address to listen on");
+}
+
+#[test]
+fn checking_opens_everything_and_creates_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sakuin.toml");
+    fs::write(&file, format!("[reader]\ndictionary = {:?}\n", dictionary())).unwrap();
+    let checked = check(&file).unwrap();
+    assert_eq!(checked.sources[0].name, "EDICT");
+    assert_eq!(checked.stories, None);
+    assert!(checked.warnings.iter().any(|w| w.starts_with("EDICT is of 2021-02-03, ")), "{:?}", checked.warnings);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    fs::write(&file, "[reader]\ndictionary = \"absent.skn\"\n").unwrap();
+    assert!(matches!(check(&file).unwrap_err(), Error::Dictionary { file, .. } if file.ends_with("absent.skn")));
+
+    fs::write(folder.path().join("stories.db"), "this is no database, whatever its name says").unwrap();
+    fs::write(&file, format!("[reader]\ndictionary = {:?}\n", dictionary())).unwrap();
+    assert!(check(&file).unwrap_err().to_string().contains("stories.db"));
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let error = Config::read("/nowhere/sakuin.toml").unwrap_err();
+    assert_eq!(error.to_string(), "cannot read `/nowhere/sakuin.toml`");
+}

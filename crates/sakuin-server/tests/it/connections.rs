@@ -1,0 +1,107 @@
+//! Connections that stall, and a server that stops.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use sakuin_server::{Error, Server};
+
+use crate::support::{STORIES, Site, limits};
+
+#[test]
+fn a_client_that_does_not_finish_its_headers_is_let_go() {
+    let mut limits = limits();
+    limits.header_time = Duration::from_millis(200);
+    let site = Site::start(STORIES, "/", &limits);
+    // Nothing at all; what may become HTTP/2; a header that never ends.
+    for sent in ["", "PRI * HT", "GET / HTTP/1.1\r\nHost: a\r\nX: "] {
+        let mut stream = TcpStream::connect(site.address).unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let began = Instant::now();
+        let mut rest = Vec::new();
+        match stream.read_to_end(&mut rest) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{sent:?}"),
+        }
+        assert!(began.elapsed() < Duration::from_secs(10), "{sent:?}");
+    }
+    assert_eq!(site.get("/about/").status, 200);
+}
+
+#[test]
+fn headers_beyond_the_limit_are_refused() {
+    let site = Site::with_stories();
+    let answer = site.get_with("/about/", &[("x-long", &"a".repeat(20 << 10))]);
+    assert_eq!(answer.status, 431);
+}
+
+/// Clients hammer the server while it stops: whoever got a connection gets the whole answer.
+#[test]
+fn stopping_loses_no_request() {
+    let mut site = Site::with_stories();
+    let (address, refused) = (site.address, Arc::new(AtomicBool::new(false)));
+    let answered = Arc::new(AtomicUsize::new(0));
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let (answered, refused) = (answered.clone(), refused.clone());
+            thread::spawn(move || {
+                loop {
+                    let Ok(mut stream) = TcpStream::connect(address) else {
+                        refused.store(true, Ordering::Relaxed);
+                        return;
+                    };
+                    let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+                    stream.write_all(request.as_bytes()).unwrap();
+                    if !whole_answer(&mut stream) {
+                        panic!("a request on an open connection was lost");
+                    }
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    while answered.load(Ordering::Relaxed) < 50 {
+        thread::yield_now();
+    }
+    site.stop();
+    site.join().unwrap();
+    for client in clients {
+        client.join().unwrap();
+    }
+    assert!(refused.load(Ordering::Relaxed));
+}
+
+fn whole_answer(stream: &mut TcpStream) -> bool {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 16 << 10];
+    loop {
+        let Ok(read @ 1..) = stream.read(&mut buffer) else { return false };
+        bytes.extend_from_slice(&buffer[..read]);
+        let Some(end) = bytes.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
+        let length = head.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+        assert!(head.starts_with("http/1.1 200"), "{head}");
+        if bytes.len() == end + 4 + length.parse::<usize>().unwrap() {
+            return true;
+        }
+    }
+}
+
+#[test]
+fn an_address_that_is_taken_is_refused() {
+    let site = Site::with_stories();
+    let mut config = sakuin_server::Config::of_folder(site.folder.path());
+    config.dictionary = crate::support::dictionary().to_owned();
+    config.listen = site.address;
+    let error = Server::bind(&config, &limits()).err().expect("two servers on one port");
+    assert!(matches!(error, Error::Listen { address, .. } if address == site.address), "{error}");
+    assert!(error.hint().unwrap().contains("--listen"));
+}
