@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values,
+    chd,
     check::Checked,
     format::{self, BLOCK, Header, LINE, REGION},
     hash::{KeyHash, Point},
@@ -358,7 +359,14 @@ impl Inner {
                     None => self.lower_slot(&region, point)?,
                 }
             }
-            Hash::Chd => None,
+            Hash::Chd => {
+                let place = chd::Place::new(chd::bucket(point, region.keys), region.keys);
+                let word = self.number(&self.seeds, region.seeds, place.word)?;
+                let (at, bit, width) = place.lane(word);
+                let first = self.number(&self.seeds, region.seeds, at)?;
+                let second = self.number(&self.seeds, region.seeds, at + 16)?;
+                Some(chd::slot(point, chd::seed(first, second, bit, width), region.keys))
+            }
         };
         Ok(slot.map(|slot| (region, slot)))
     }
@@ -368,10 +376,7 @@ impl Inner {
     fn lower_slot(&self, region: &Region, point: Point) -> Result<Option<u32>, ReadError> {
         let malformed = || self.malformed(format::REMAP, "names a slot beyond the last");
         let further = region.levels.saturating_sub(1).min(LEVELS_MAX);
-        let number = |at: u64| -> Result<u32, ReadError> {
-            let at = region.remap.checked_add(at).ok_or_else(malformed)?;
-            Ok(u32::from_le_bytes(*self.array(&self.remap, at)?))
-        };
+        let number = |at: u64| self.number(&self.remap, region.remap, at);
         let mut seeds = region.seeds.saturating_add(u64::from(Level::new(region.keys).buckets));
         let (mut point, mut before, mut found) = (point, 0, None);
         for depth in 0..further {
@@ -471,6 +476,12 @@ impl Inner {
     fn byte(&self, section: &Stretch, start: u64, index: u32) -> Result<u8, ReadError> {
         let at = start.saturating_add(u64::from(index));
         Ok(self.array::<1>(section, at)?[0])
+    }
+
+    #[inline]
+    fn number(&self, section: &Stretch, start: u64, at: u64) -> Result<u32, ReadError> {
+        let at = start.saturating_add(at);
+        Ok(u32::from_le_bytes(*self.array(section, at)?))
     }
 
     #[inline]
