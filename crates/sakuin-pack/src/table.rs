@@ -8,12 +8,11 @@ use std::{
 };
 
 use crate::{
-    Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values,
-    chd,
+    Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values, chd,
     check::Checked,
     format::{self, BLOCK, Header, LINE, REGION},
     hash::{KeyHash, Point},
-    line::{Shape, Span},
+    line::{self, Shape, Span},
     map::{Bytes, prefetch},
     phast::{LEVELS_MAX, Level, Remap},
     region::Region,
@@ -394,14 +393,25 @@ impl Inner {
             before += u64::from(keys);
         }
         let Some(index) = found else { return Ok(None) };
-        let width = number(u64::from(further) * 4)?;
-        if width > 32 {
-            return Err(malformed());
+        let remap = Remap::new(further, region.keys, before);
+        let (sample, mut ones) = remap.sample(index);
+        let mut position = u64::from(number(sample)?);
+        loop {
+            let at = remap.high + position / 64 * 8;
+            if at >= remap.low {
+                return Err(malformed());
+            }
+            let word = self.word(&self.remap, region.remap, at)? >> (position % 64);
+            if word.count_ones() > ones {
+                position += u64::from(line::nth_one(word, ones));
+                break;
+            }
+            ones -= word.count_ones();
+            position = (position / 64 + 1) * 64;
         }
-        let (base, from, shift, mask) = Remap::new(further, before, width).at(index);
-        let from = region.remap.checked_add(from).ok_or_else(malformed)?;
-        let difference = u64::from_le_bytes(*self.array(&self.remap, from)?) >> shift & mask;
-        let slot = u64::from(number(base)?) + difference;
+        let (at, shift, mask) = remap.low_bits(index);
+        let low = self.word(&self.remap, region.remap, at)? >> shift & mask;
+        let slot = position.saturating_sub(index) << remap.width | low;
         match slot < u64::from(region.keys) {
             true => Ok(Some(slot as u32)),
             false => Err(malformed()),
@@ -482,6 +492,12 @@ impl Inner {
     fn number(&self, section: &Stretch, start: u64, at: u64) -> Result<u32, ReadError> {
         let at = start.saturating_add(at);
         Ok(u32::from_le_bytes(*self.array(section, at)?))
+    }
+
+    #[inline]
+    fn word(&self, section: &Stretch, start: u64, at: u64) -> Result<u64, ReadError> {
+        let at = start.saturating_add(at);
+        Ok(u64::from_le_bytes(*self.array(section, at)?))
     }
 
     #[inline]
