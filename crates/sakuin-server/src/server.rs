@@ -17,7 +17,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Body, http::{HeaderValue, Request, Version, header}};
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderValue, Request, Version, header},
+};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -133,7 +137,8 @@ impl Server {
                 run.await
             });
             stopping.cancel();
-            let others = others.into_iter().map(|other| other.join().expect("a loop does not panic"));
+            let others =
+                others.into_iter().map(|other| other.join().expect("a loop does not panic"));
             others.fold(served, Result::and)
         })
     }
@@ -275,7 +280,8 @@ impl Connections {
         let _ = stream.set_nodelay(true);
         let spoke = Arc::new(AtomicBool::new(false));
         let service = {
-            let (router, stopping, spoke) = (self.router.clone(), self.stopping.clone(), spoke.clone());
+            let (router, stopping, spoke) =
+                (self.router.clone(), self.stopping.clone(), spoke.clone());
             service_fn(move |request: Request<Incoming>| {
                 spoke.store(true, Ordering::Relaxed);
                 let closes = request.version() < Version::HTTP_2;

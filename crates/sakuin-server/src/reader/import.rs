@@ -157,7 +157,9 @@ fn address(field: &str, address: Option<String>) -> Result<Option<String>, Strin
     if web || local {
         Ok(Some(address))
     } else {
-        Err(format!("`{field}` is `{address}`, neither a web address nor a path that begins with `/`"))
+        Err(format!(
+            "`{field}` is `{address}`, neither a web address nor a path that begins with `/`"
+        ))
     }
 }
 

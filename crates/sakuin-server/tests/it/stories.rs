@@ -121,7 +121,8 @@ fn a_whole_file_may_stand_in_one_transaction_beside_a_reader() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     wait(async {
-        let (writer, reader) = (Stories::open(&file).await.unwrap(), Stories::open(&file).await.unwrap());
+        let (writer, reader) =
+            (Stories::open(&file).await.unwrap(), Stories::open(&file).await.unwrap());
         let mut writing = writer.begin().await.unwrap();
         writing.add(&content("2026-11-20", "a")).await.unwrap();
         assert_eq!(reader.count().await.unwrap(), 0);
