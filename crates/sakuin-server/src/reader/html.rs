@@ -421,7 +421,8 @@ fn tokens(clean: &str) -> impl Iterator<Item = Token<'_>> {
                 None => Token::Start(tag),
             });
         }
-        let end = rest[1..].find('<').map_or(rest.len(), |found| found + 1);
+        let skip = usize::from(rest.starts_with('<'));
+        let end = rest[skip..].find('<').map_or(rest.len(), |found| found + skip);
         let text = unescape(&rest[..end]);
         rest = &rest[end..];
         Some(Token::Text(text))

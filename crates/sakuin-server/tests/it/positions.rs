@@ -12,17 +12,17 @@ fn walk(html: &str) -> String {
     let (mut text, mut aside) = (String::new(), 0);
     loop {
         match reader.read_event().expect("canonical HTML is XHTML") {
-            Event::Start(tag) if matches!(tag.name().as_ref(), b"rt" | b"rp") => aside += 1,
-            Event::End(tag) if matches!(tag.name().as_ref(), b"rt" | b"rp") => aside -= 1,
-            Event::End(tag) if tag.name().as_ref() == b"p" => text.push('\n'),
-            Event::Empty(tag) if tag.name().as_ref() == b"br" => text.push('\n'),
-            Event::Text(data) if aside == 0 => text.push_str(&data.decode().unwrap()),
+            Event::Start(tag) if matches!(tag.name().as_ref(), "rt" | "rp") => aside += 1,
+            Event::End(tag) if matches!(tag.name().as_ref(), "rt" | "rp") => aside -= 1,
+            Event::End(tag) if tag.name().as_ref() == "p" => text.push('\n'),
+            Event::Empty(tag) if tag.name().as_ref() == "br" => text.push('\n'),
+            Event::Text(data) if aside == 0 => text.push_str(data.as_ref()),
             Event::GeneralRef(name) if aside == 0 => text.push(match name.as_ref() {
-                b"amp" => '&',
-                b"lt" => '<',
-                b"gt" => '>',
-                b"quot" => '"',
-                other => panic!("&{};", String::from_utf8_lossy(other)),
+                "amp" => '&',
+                "lt" => '<',
+                "gt" => '>',
+                "quot" => '"',
+                other => panic!("&{other};"),
             }),
             Event::Eof => return text,
             _ => {}

@@ -15,8 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use ureq::http;
 
-const WORDS: &str = "\
-　？？？ /EDICT, EDICT_SUB(P), EDICT2 Japanese-English Electronic Dictionary Files/Created: 2021-02-03/
+const WORDS: &str = "　？？？ /EDICT, EDICT_SUB(P), EDICT2 Japanese-English Electronic Dictionary Files/Created: 2021-02-03/
 朝 [あさ] /(n-adv,n-t) morning/(P)/
 犬 [いぬ] /(n) dog (Canis <lupus> familiaris)/(P)/
 公園 [こうえん] /(n) (public) park/(P)/
@@ -131,8 +130,8 @@ impl Drop for Site {
         if self.stop.is_some() {
             self.stop();
         }
-        if self.running.is_some() {
-            let _ = self.join();
+        if let Some(running) = self.running.take() {
+            let _ = running.join();
         }
     }
 }
