@@ -6,9 +6,12 @@
 //! it carries the number its stem was begun with. Several trails live at once; how many at most is
 //! proven by a test over all texts ([`TRAILS_PER_STEM_MAX`]).
 
+#[cfg(test)]
+mod bound;
 mod chain;
 mod compile;
 
+use std::fmt;
 use std::sync::LazyLock;
 
 pub use chain::{ChainId, Chains};
@@ -23,7 +26,7 @@ pub struct Automaton {
     nodes: Vec<Node>,
     children: Vec<u16>,
     outputs: Vec<Output>,
-    stems: Vec<u16>,
+    stems: Vec<Beginning>,
     control: Control,
 }
 
@@ -49,10 +52,20 @@ struct Trail {
 #[derive(Clone, Copy)]
 struct Node {
     /// Bit n stands for symbol n; the children lie in the order of the bits.
-    next: u128,
+    next: [u64; 2],
     children: u32,
     outputs: u16,
     outputs_end: u16,
+}
+
+/// A stem as a trail begins with it.
+#[derive(Clone)]
+struct Beginning {
+    node: u16,
+    /// The chains with which the bare stem is a form of its own.
+    bare: Box<[ChainId]>,
+    /// Where other paradigms go on at the end of the stem: 勉強 may be followed by する.
+    more: Box<[(Links, u16)]>,
 }
 
 /// A step that is complete at a node: the form may end here, or the paradigm at `onward` inflects it.
@@ -87,16 +100,20 @@ impl Automaton {
     /// Adds the trail of a stem just read; `origin` comes back from [`Automaton::accepted`].
     #[inline]
     pub fn begin(&self, stem: Stem, origin: u32, trails: &mut Trails) {
-        let node = self.stems[usize::from(stem.0)];
-        let trail = Trail { links: Links::NONE, origin, node };
-        self.arrive(trail, trails, &mut Chains::default());
+        let Beginning { node, bare, more } = &self.stems[usize::from(stem.0)];
+        trails.live.push(Trail { links: Links::NONE, origin, node: *node });
+        for chain in bare {
+            trails.accepted.push((origin, *chain));
+        }
+        for (links, node) in more {
+            trails.live.push(Trail { links: *links, origin, node: *node });
+        }
     }
 
     /// Moves every trail of `from` over one character into `to`, which is cleared first.
     #[inline]
     pub fn step(&self, symbol: Symbol, from: &Trails, to: &mut Trails, chains: &mut Chains) {
-        to.live.clear();
-        to.accepted.clear();
+        to.clear();
         for trail in &from.live {
             if let Some(node) = self.child(trail.node, symbol) {
                 self.arrive(Trail { node, ..*trail }, to, chains);
@@ -112,20 +129,29 @@ impl Automaton {
 
     #[inline]
     fn child(&self, node: u16, symbol: Symbol) -> Option<u16> {
-        let node = &self.nodes[usize::from(node)];
-        let bit = 1u128 << symbol.0;
-        if node.next & bit == 0 {
+        let Node { next, children, .. } = &self.nodes[usize::from(node)];
+        let (word, bit) = (usize::from(symbol.0 >> 6 & 1), 1_u64 << (symbol.0 & 63));
+        if next[word] & bit == 0 {
             return None;
         }
-        let rank = (node.next & (bit - 1)).count_ones();
-        Some(self.children[(node.children + rank) as usize])
+        let before = if word == 0 { 0 } else { next[0].count_ones() };
+        let rank = before + (next[word] & (bit - 1)).count_ones();
+        Some(self.children[(children + rank) as usize])
     }
 
+    /// Puts a trail at a node, and on wherever a step is complete there.
+    #[inline]
     fn arrive(&self, trail: Trail, trails: &mut Trails, chains: &mut Chains) {
         let node = &self.nodes[usize::from(trail.node)];
-        if node.next != 0 {
-            trails.go_on(trail);
+        if node.next != [0; 2] {
+            trails.live.push(trail);
         }
+        if node.outputs != node.outputs_end {
+            self.complete(node, trail, trails, chains);
+        }
+    }
+
+    fn complete(&self, node: &Node, trail: Trail, trails: &mut Trails, chains: &mut Chains) {
         for output in &self.outputs[usize::from(node.outputs)..usize::from(node.outputs_end)] {
             let Some(links) = self.control.extend(trail.links, output.reason) else { continue };
             match output.onward {
@@ -136,20 +162,37 @@ impl Automaton {
     }
 }
 
+/// Its size, in numbers.
+impl fmt::Debug for Automaton {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes =
+            size_of_val(&*self.nodes) + size_of_val(&*self.children) + size_of_val(&*self.outputs);
+        f.debug_struct("Automaton")
+            .field("states", &self.nodes.len())
+            .field("stems", &self.stems.len())
+            .field("bytes", &bytes)
+            .finish()
+    }
+}
+
 impl Trails {
     /// Forgets every reading.
     pub fn clear(&mut self) {
-        unimplemented!()
+        self.live.clear();
+        self.accepted.clear();
     }
+
     /// Whether no reading is left.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.live.is_empty() && self.accepted.is_empty()
     }
 
-    /// How many readings are alive.
-    pub fn live(&self) -> usize {
-        self.live.len()
+    /// Forgets every reading, and keeps the memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.live.clear();
+        self.accepted.clear();
     }
 
     /// Two ways through the rules with the same steps are one reading.
@@ -157,9 +200,5 @@ impl Trails {
         if !self.accepted.contains(&(origin, chain)) {
             self.accepted.push((origin, chain));
         }
-    }
-
-    fn go_on(&mut self, trail: Trail) {
-        self.live.push(trail);
     }
 }

@@ -10,6 +10,7 @@ mod value;
 
 mod bits;
 mod build;
+mod chd;
 mod check;
 mod entry;
 mod format;

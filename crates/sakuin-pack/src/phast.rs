@@ -1,22 +1,19 @@
-//! The default perfect hash, after PHast (Beling and Sanders, 2025): one seed byte for about 4.5 keys.
+//! The default perfect hash, after PHast (Beling and Sanders, 2025): one seed byte for 4.4 keys.
 //!
-//! A key's position along the range chooses its bucket and, in the same proportion, the stretch of slots
-//! where it may land. The bucket's seed picks one of four arrangements of its keys within the stretch and
-//! shifts it by 0 to 63 slots; 64 shifts are tried in one go, as the bits of a word. Buckets are placed in
-//! sweeps from left to right, the fuller ones running ahead, each as far left as it fits.
+//! A key's position along the range chooses its bucket and, in the same proportion, the slice of slots
+//! where it may land. The bucket's seed picks one of 32 arrangements of its keys within the slice and
+//! shifts it by 0 to 7 slots; the eight shifts are tried in one go, as bits of a byte. Buckets are placed in
+//! sweeps from left to right, the fuller ones running ahead, each where it fills the slots left behind best.
 //! A bucket that fits nowhere gets seed 0 and its keys, about one in a hundred, go to the next level:
 //! a smaller perfect hash of the same form, whose slots are mapped to those that stayed free here.
 
 use crate::{
     bits,
-    hash::{Point, scale},
+    hash::{Point, mix, scale},
 };
 
 /// Levels after which a build gives up and asks for another hash seed; three or four are usual.
 pub(crate) const LEVELS_MAX: u32 = 32;
-
-/// Remapped slots are kept as a base every so many and packed differences between.
-const RUN: usize = 32;
 
 /// The sizes of one level, all derived from its number of keys.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +27,7 @@ impl Level {
     /// A level of at least one key.
     #[inline]
     pub(crate) fn new(keys: u32) -> Level {
-        let slice_bits = keys.ilog2().min(SLICE_BITS_MAX);
+        let slice_bits = (keys.ilog2() / 2 + 2).min(SLICE_BITS_MAX).min(keys.ilog2());
         Level { keys, buckets: buckets(keys), slice_shift: 64 - slice_bits }
     }
 
@@ -50,10 +47,20 @@ impl Level {
     /// Where an arrangement puts a key before the bucket is shifted.
     #[inline]
     fn position(&self, point: Point, arrangement: u32) -> u64 {
-        let spread = point.place.wrapping_mul(ARRANGEMENTS[arrangement as usize]);
+        self.start(point) + self.within(point, arrangement)
+    }
+
+    /// The first slot of a key's slice.
+    #[inline]
+    fn start(&self, point: Point) -> u64 {
+        u64::from(scale(point.along, self.keys))
+    }
+
+    #[inline]
+    fn within(&self, point: Point, arrangement: u32) -> u64 {
+        let spread = point.place.wrapping_mul(MULTIPLIERS[arrangement as usize]);
         // A shift by 64, in a level of one key, leaves nothing.
-        let within = spread.checked_shr(self.slice_shift).unwrap_or(0);
-        u64::from(scale(point.along, self.keys)) + within
+        spread.checked_shr(self.slice_shift).unwrap_or(0)
     }
 
     #[inline]
@@ -63,19 +70,29 @@ impl Level {
     }
 }
 
-const SLICE_BITS_MAX: u32 = 10;
-const SHIFTS: u32 = 64;
-const ARRANGEMENTS: [u64; 4] =
-    [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03, 0x8cb9_2ba7_2f3d_8dd7, 0xaef1_7502_108e_f2d9];
+const SLICE_BITS_MAX: u32 = 11;
+const SHIFTS: u32 = 8;
+const ARRANGEMENTS: u32 = 32;
 
-/// Buckets of a level of `keys` keys: 4.5 keys each.
+/// What each arrangement multiplies a key's placing bits by.
+const MULTIPLIERS: [u64; ARRANGEMENTS as usize] = {
+    let mut multipliers = [0; ARRANGEMENTS as usize];
+    let mut index = 0;
+    while index < multipliers.len() {
+        multipliers[index] = mix(index as u64 + 1) | 1;
+        index += 1;
+    }
+    multipliers
+};
+
+/// Buckets of a level of `keys` keys: 4.4 keys each.
 #[inline]
 fn buckets(keys: u32) -> u32 {
-    (u64::from(keys) * 2).div_ceil(9) as u32
+    (u64::from(keys) * 5).div_ceil(22) as u32
 }
 
-/// How many buckets ahead of the emptiest a bucket of each size is placed.
-const AHEAD: [i64; 12] = [0, 0, 45, 90, 135, 180, 225, 270, 315, 360, 405, 450];
+/// How many buckets ahead of the emptiest a bucket of each size is placed, for slices of 2,048 slots.
+const AHEAD: [i64; 13] = [0, 0, 239, 369, 428, 457, 496, 529, 558, 585, 609, 630, 649];
 
 /// A perfect hash built for one region.
 #[derive(Default)]
@@ -144,7 +161,7 @@ pub(crate) fn build(points: &[Point]) -> Option<Built> {
             }
             targets.push(last);
         }
-        built.remap = write_remap(&built.levels[1..], &targets);
+        built.remap = write_remap(level.keys, &built.levels[1..], &targets);
     }
     Some(built)
 }
@@ -152,22 +169,16 @@ pub(crate) fn build(points: &[Point]) -> Option<Built> {
 /// Gives every bucket of one level a seed, tells the slot of each placed point, and returns the free slots.
 fn place(points: &[Point], mut tell: impl FnMut(usize, u32)) -> (Vec<u8>, Vec<u32>) {
     let level = Level::new(points.len() as u32);
-    let mut starts = Vec::with_capacity(level.buckets as usize + 1);
-    let mut index = 0;
-    for bucket in 0..level.buckets {
-        starts.push(index as u32);
-        while index < points.len() && level.bucket(points[index]) == bucket {
-            index += 1;
-        }
-    }
-    starts.push(index as u32);
+    let starts = bucket_starts(&level, points);
+    let slice = 1i64 << (64 - level.slice_shift);
+    let ahead = AHEAD.map(|buckets| buckets * slice >> SLICE_BITS_MAX);
+    let fullest = ahead.len() - 1;
 
     let mut seeds = vec![0; level.buckets as usize];
-    let mut slots = Slots::new(level.keys);
-    let fullest = AHEAD.len() - 1;
-    for sweep in -AHEAD[fullest]..i64::from(level.buckets) {
+    let mut slots = Slots::new(level);
+    for sweep in -ahead[fullest]..i64::from(level.buckets) {
         for size in (1..=fullest).rev() {
-            let bucket = sweep + AHEAD[size];
+            let bucket = sweep + ahead[size];
             if bucket < 0 || bucket >= i64::from(level.buckets) {
                 continue;
             }
@@ -176,7 +187,7 @@ fn place(points: &[Point], mut tell: impl FnMut(usize, u32)) -> (Vec<u8>, Vec<u3
             if range.len().min(fullest) != size {
                 continue;
             }
-            let seed = slots.best_seed(&level, &points[range.clone()]);
+            let seed = slots.best_seed(&points[range.clone()]);
             seeds[bucket] = seed;
             for index in range {
                 if let Some(slot) = level.slot(points[index], seed) {
@@ -189,109 +200,165 @@ fn place(points: &[Point], mut tell: impl FnMut(usize, u32)) -> (Vec<u8>, Vec<u3
     (seeds, slots.free())
 }
 
-/// Which slots of a level are taken. The first 64 are repeated after the end, so that a window may run over it.
+/// Where each bucket begins among the sorted points, and where the last one ends.
+fn bucket_starts(level: &Level, points: &[Point]) -> Vec<u32> {
+    let mut starts = vec![0; level.buckets as usize + 1];
+    for point in points {
+        starts[level.bucket(*point) as usize + 1] += 1;
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    starts
+}
+
+/// Which slots of a level are taken, a bit each. The first ones are repeated after the end,
+/// so that a window may run over it.
 struct Slots {
-    words: Vec<u64>,
-    count: u32,
+    level: Level,
+    taken: Vec<u8>,
+    /// What it costs to take a slot so far from the beginning of the slice: the less the nearer,
+    /// and most so at the very beginning, which few of the buckets to come can reach.
+    costs: Vec<u64>,
+    starts: Vec<(u64, Point)>,
     positions: Vec<u64>,
 }
 
 impl Slots {
-    fn new(count: u32) -> Slots {
-        Slots { words: vec![0; count as usize / 64 + 3], count, positions: Vec::new() }
+    fn new(level: Level) -> Slots {
+        let reach = (1u64 << (64 - level.slice_shift)) + 64;
+        Slots {
+            level,
+            taken: vec![0; level.keys as usize / 8 + 3],
+            costs: (1..=reach).map(|distance| (distance << 32).isqrt()).collect(),
+            starts: Vec::new(),
+            positions: Vec::new(),
+        }
     }
 
-    /// The seed that puts the bucket furthest left, 0 if none fits.
-    fn best_seed(&mut self, level: &Level, bucket: &[Point]) -> u8 {
+    /// The seed under which the bucket costs least, 0 if it fits under none.
+    fn best_seed(&mut self, bucket: &[Point]) -> u8 {
+        let level = self.level;
+        self.starts.clear();
+        self.starts.extend(bucket.iter().map(|point| (level.start(*point), *point)));
         let mut best = (u64::MAX, 0);
-        for arrangement in 0..ARRANGEMENTS.len() as u32 {
-            let mut positions = std::mem::take(&mut self.positions);
-            positions.clear();
-            let mut taken = 0;
-            let mut sum = 0;
-            let mut apart = true;
-            for &point in bucket {
-                let position = u64::from(level.wrap(level.position(point, arrangement)));
-                taken |= self.window(position);
-                sum += position;
-                apart &= !positions.contains(&position);
-                positions.push(position);
+        'arrangements: for arrangement in 0..ARRANGEMENTS {
+            // The last shift of the last arrangement would be seed 256.
+            let mut taken = if arrangement == ARRANGEMENTS - 1 { 0x80 } else { 0 };
+            self.positions.clear();
+            for (start, point) in &self.starts {
+                let position = u64::from(level.wrap(start + level.within(*point, arrangement)));
+                self.positions.push(position);
+                taken |= window(&self.taken, position);
+                if taken == 0xff {
+                    continue 'arrangements;
+                }
             }
-            self.positions = positions;
-            let mut free = !taken;
-            if arrangement == ARRANGEMENTS.len() as u32 - 1 {
-                // Its last shift would be seed 256.
-                free &= u64::MAX >> 1;
+            let shift = u64::from(taken.trailing_ones());
+            let cost = self.cost(shift);
+            if cost < best.0 && are_distinct(&self.positions) {
+                best = (cost, arrangement * SHIFTS + shift as u32 + 1);
             }
-            if free == 0 || !apart {
-                continue;
-            }
-            let shift = free.trailing_zeros();
-            let cost = sum + u64::from(shift) * bucket.len() as u64;
-            best = best.min((cost, arrangement * SHIFTS + shift + 1));
         }
         best.1 as u8
     }
 
-    /// 64 slots from `position` on.
-    #[inline]
-    fn window(&self, position: u64) -> u64 {
-        let (word, bit) = ((position / 64) as usize, position % 64);
-        self.words[word] >> bit | (self.words[word + 1] << 1) << (63 - bit)
+    fn cost(&self, shift: u64) -> u64 {
+        let keys = u64::from(self.level.keys);
+        let first = self.starts.first().map_or(0, |(start, _)| *start);
+        let costs = self.positions.iter().map(|position| {
+            let slot = position + shift;
+            let distance = if slot < first { slot + keys - first } else { slot - first };
+            self.costs[(distance as usize).min(self.costs.len() - 1)]
+        });
+        costs.sum()
     }
 
     fn take(&mut self, slot: u32) {
         let mut slot = slot as usize;
-        while slot < self.count as usize + 64 {
-            self.words[slot / 64] |= 1 << (slot % 64);
-            slot += self.count as usize;
+        while slot < self.level.keys as usize + 8 {
+            self.taken[slot / 8] |= 1 << (slot % 8);
+            slot += self.level.keys as usize;
         }
     }
 
     fn free(&self) -> Vec<u32> {
-        (0..self.count)
-            .filter(|slot| self.words[*slot as usize / 64] >> (slot % 64) & 1 == 0)
-            .collect()
+        let free = |slot: &u32| self.taken[*slot as usize / 8] >> (slot % 8) & 1 == 0;
+        (0..self.level.keys).filter(free).collect()
     }
 }
 
-/// `keys of each further level u32… · width u32 · bases u32… · differences of width bits…`
-fn write_remap(levels: &[u32], targets: &[u32]) -> Vec<u8> {
-    let width = targets.chunks(RUN).map(|run| run[run.len() - 1] - run[0]).max().unwrap_or(0);
-    let width = u32::BITS - width.leading_zeros();
-    let mut out = Vec::new();
-    for number in levels.iter().chain([&width]).chain(targets.iter().step_by(RUN)) {
-        out.extend(number.to_le_bytes());
-    }
-    let mut differences = bits::Writer::default();
-    for run in targets.chunks(RUN) {
-        for target in run {
-            differences.push(u64::from(target - run[0]), width);
+/// Eight slots from `position` on.
+#[inline]
+fn window(taken: &[u8], position: u64) -> u8 {
+    let byte = (position / 8) as usize;
+    (u16::from_le_bytes([taken[byte], taken[byte + 1]]) >> (position % 8)) as u8
+}
+
+fn are_distinct(positions: &[u64]) -> bool {
+    positions.iter().enumerate().all(|(index, position)| !positions[..index].contains(position))
+}
+
+/// `keys of each further level u32… · width u32 · samples u32… · high bits u64… · low bits…`:
+/// an Elias–Fano list of the slots that further levels map to, with the place of every 64th one among the high bits.
+fn write_remap(keys: u32, levels: &[u32], targets: &[u32]) -> Vec<u8> {
+    let width = Remap::width(keys, targets.len() as u64);
+    let remap = Remap::new(levels.len() as u32, keys, targets.len() as u64);
+    let mut samples = Vec::new();
+    let mut high = vec![0u64; ((remap.low - remap.high) / 8) as usize];
+    let mut low = bits::Writer::default();
+    for (index, target) in targets.iter().enumerate() {
+        let position = (target >> width) as usize + index;
+        high[position / 64] |= 1 << (position % 64);
+        if index % SAMPLE as usize == 0 {
+            samples.push(position as u32);
         }
+        low.push(u64::from(target & ((1 << width) - 1)), width);
     }
-    out.extend(differences.finish());
+    let mut out: Vec<u8> =
+        levels.iter().chain(&samples).flat_map(|number| number.to_le_bytes()).collect();
+    out.resize(remap.high as usize, 0);
+    out.extend(high.iter().flat_map(|word| word.to_le_bytes()));
+    out.extend(low.finish());
     out
 }
 
-/// Where in a region's `remap` the target of an index stands: the base, then the bits of the difference.
+const SAMPLE: u64 = 64;
+
+/// Where the parts of a region's `remap` stand, all derived from the number of keys.
 pub(crate) struct Remap {
-    bases: u64,
-    differences: u64,
-    width: u32,
+    pub(crate) width: u32,
+    pub(crate) samples: u64,
+    pub(crate) high: u64,
+    pub(crate) low: u64,
 }
 
 impl Remap {
-    /// `levels` counts the further levels, `keys` their keys together.
-    pub(crate) fn new(levels: u32, keys: u64, width: u32) -> Remap {
-        let bases = u64::from(levels + 1) * 4;
-        Remap { bases, differences: bases + keys.div_ceil(RUN as u64) * 4, width }
+    /// `further` counts the levels below the first, `targets` their keys together, `keys` those of the first.
+    pub(crate) fn new(further: u32, keys: u32, targets: u64) -> Remap {
+        let width = Remap::width(keys, targets);
+        let samples = u64::from(further) * 4;
+        let high = (samples + targets.div_ceil(SAMPLE) * 4).next_multiple_of(8);
+        let words = (targets + u64::from(keys >> width)) / 64 + 1;
+        Remap { width, samples, high, low: high + words * 8 }
     }
 
-    /// The byte of the base, the byte to read eight from, and the shift and mask of the difference therein.
-    pub(crate) fn at(&self, index: u64) -> (u64, u64, u32, u64) {
+    /// The low bits of each target.
+    fn width(keys: u32, targets: u64) -> u32 {
+        (u64::from(keys) / targets.max(1)).max(1).ilog2()
+    }
+
+    /// The byte of the sample before an index, and how many ones lie between.
+    pub(crate) fn sample(&self, index: u64) -> (u64, u32) {
+        (self.samples + index / SAMPLE * 4, (index % SAMPLE) as u32)
+    }
+
+    /// The byte from which eight hold the low bits of an index, their shift and their mask.
+    pub(crate) fn low_bits(&self, index: u64) -> (u64, u32, u64) {
         let bit = index * u64::from(self.width);
-        let mask = (1u64 << self.width) - 1;
-        (self.bases + index / RUN as u64 * 4, self.differences + bit / 8, (bit % 8) as u32, mask)
+        (self.low + bit / 8, (bit % 8) as u32, (1 << self.width) - 1)
     }
 }
 
@@ -330,6 +397,6 @@ mod tests {
             built.remap.len(),
             start.elapsed()
         );
-        assert!(bits < 2.5, "{bits} bits, levels {:?}", built.levels);
+        assert!(bits < 1.97, "{bits} bits, levels {:?}", built.levels);
     }
 }

@@ -8,11 +8,11 @@ use std::{
 };
 
 use crate::{
-    Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values,
+    Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values, chd,
     check::Checked,
     format::{self, BLOCK, Header, LINE, REGION},
     hash::{KeyHash, Point},
-    line::{Shape, Span},
+    line::{self, Shape, Span},
     map::{Bytes, prefetch},
     phast::{LEVELS_MAX, Level, Remap},
     region::Region,
@@ -358,7 +358,14 @@ impl Inner {
                     None => self.lower_slot(&region, point)?,
                 }
             }
-            Hash::Chd => None,
+            Hash::Chd => {
+                let place = chd::Place::new(chd::bucket(point, region.keys), region.keys);
+                let word = self.number(&self.seeds, region.seeds, place.word)?;
+                let (at, bit, width) = place.lane(word);
+                let first = self.number(&self.seeds, region.seeds, at)?;
+                let second = self.number(&self.seeds, region.seeds, at + 16)?;
+                Some(chd::slot(point, chd::seed(first, second, bit, width), region.keys))
+            }
         };
         Ok(slot.map(|slot| (region, slot)))
     }
@@ -368,10 +375,7 @@ impl Inner {
     fn lower_slot(&self, region: &Region, point: Point) -> Result<Option<u32>, ReadError> {
         let malformed = || self.malformed(format::REMAP, "names a slot beyond the last");
         let further = region.levels.saturating_sub(1).min(LEVELS_MAX);
-        let number = |at: u64| -> Result<u32, ReadError> {
-            let at = region.remap.checked_add(at).ok_or_else(malformed)?;
-            Ok(u32::from_le_bytes(*self.array(&self.remap, at)?))
-        };
+        let number = |at: u64| self.number(&self.remap, region.remap, at);
         let mut seeds = region.seeds.saturating_add(u64::from(Level::new(region.keys).buckets));
         let (mut point, mut before, mut found) = (point, 0, None);
         for depth in 0..further {
@@ -389,14 +393,25 @@ impl Inner {
             before += u64::from(keys);
         }
         let Some(index) = found else { return Ok(None) };
-        let width = number(u64::from(further) * 4)?;
-        if width > 32 {
-            return Err(malformed());
+        let remap = Remap::new(further, region.keys, before);
+        let (sample, mut ones) = remap.sample(index);
+        let mut position = u64::from(number(sample)?);
+        loop {
+            let at = remap.high + position / 64 * 8;
+            if at >= remap.low {
+                return Err(malformed());
+            }
+            let word = self.word(&self.remap, region.remap, at)? >> (position % 64);
+            if word.count_ones() > ones {
+                position += u64::from(line::nth_one(word, ones));
+                break;
+            }
+            ones -= word.count_ones();
+            position = (position / 64 + 1) * 64;
         }
-        let (base, from, shift, mask) = Remap::new(further, before, width).at(index);
-        let from = region.remap.checked_add(from).ok_or_else(malformed)?;
-        let difference = u64::from_le_bytes(*self.array(&self.remap, from)?) >> shift & mask;
-        let slot = u64::from(number(base)?) + difference;
+        let (at, shift, mask) = remap.low_bits(index);
+        let low = self.word(&self.remap, region.remap, at)? >> shift & mask;
+        let slot = position.saturating_sub(index) << remap.width | low;
         match slot < u64::from(region.keys) {
             true => Ok(Some(slot as u32)),
             false => Err(malformed()),
@@ -471,6 +486,18 @@ impl Inner {
     fn byte(&self, section: &Stretch, start: u64, index: u32) -> Result<u8, ReadError> {
         let at = start.saturating_add(u64::from(index));
         Ok(self.array::<1>(section, at)?[0])
+    }
+
+    #[inline]
+    fn number(&self, section: &Stretch, start: u64, at: u64) -> Result<u32, ReadError> {
+        let at = start.saturating_add(at);
+        Ok(u32::from_le_bytes(*self.array(section, at)?))
+    }
+
+    #[inline]
+    fn word(&self, section: &Stretch, start: u64, at: u64) -> Result<u64, ReadError> {
+        let at = start.saturating_add(at);
+        Ok(u64::from_le_bytes(*self.array(section, at)?))
     }
 
     #[inline]

@@ -7,14 +7,16 @@ const root = document.documentElement;
 const path = document.currentScript.dataset.path;
 const narrow = matchMedia("(max-width: 40rem)");
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
-root.classList.add("script");
+let dictionary = { texts: [], entries: [], chains: [] };
 
-// The word whose popup is open, and the word the arrow keys stand on.
-let open = null, walk = null;
-
-// ---- Settings: one class on <html> each, remembered.
+// ---- Settings: a class on <html> each, remembered.
 
 const settings = { furigana: "always", theme: "system" };
+const isDark = () => settings.theme === "system" ? systemDark.matches : settings.theme === "dark";
+const actions = {
+  f: () => set("furigana", { always: "hover", hover: "never", never: "always" }[settings.furigana]),
+  n: () => set("theme", isDark() ? "light" : "dark"),
+};
 
 function set(name, value) {
   root.classList.remove(`${name}-${settings[name]}`);
@@ -25,48 +27,33 @@ function set(name, value) {
 }
 
 function showSettings() {
-  const state = { furigana: settings.furigana, dark: isDark() ? "on" : "off" };
-  for (const label of document.querySelectorAll("[data-state]")) label.textContent = state[label.dataset.state];
-}
-
-const isDark = () => settings.theme === "system" ? systemDark.matches : settings.theme === "dark";
-
-const actions = {
-  f: () => set("furigana", { always: "hover", hover: "never", never: "always" }[settings.furigana]),
-  n: () => set("theme", isDark() ? "light" : "dark"),
-};
-
-for (const name in settings) {
-  let kept;
-  try { kept = localStorage.getItem(`sakuin-${name}`) } catch {}
-  if (/^(always|hover|never|light|dark)$/.test(kept)) set(name, kept);
+  const states = { furigana: settings.furigana, dark: isDark() ? "on" : "off" };
+  for (const label of document.querySelectorAll("[data-state]")) label.textContent = states[label.dataset.state];
 }
 
 // ---- Passages: an element with `data-text`, its base text, and the words in it.
 
 const passages = new Map();
-const isRuby = node => node.nodeName === "RT" || node.nodeName === "RP";
 
 function passageOf(element) {
   if (!passages.has(element)) {
     const passage = { element, text: "", starts: new Map(), words: [], names: [] };
-    read(passage, element);
     passages.set(element, passage);
+    read(passage, element);
     addMatches(passage, "words", dictionary, element.dataset.text);
   }
   return passages.get(element);
 }
 
-// Positions count text outside <rt> and <rp>, and a line feed for each <br> and each end of a <p>.
+// Positions count the text outside <rt> and <rp>, and a line feed for each <br> and each end of a <p>.
 function read(passage, parent) {
   for (const node of parent.childNodes) {
-    if (node.nodeType === 3) {
+    if (node.nodeType === Node.TEXT_NODE) {
       passage.starts.set(node, passage.text.length);
       passage.text += node.data;
-    } else if (node.nodeName === "BR") passage.text += "\n";
-    else if (!isRuby(node)) {
+    } else if (!/^R[TP]$/.test(node.nodeName)) {
       read(passage, node);
-      if (node.nodeName === "P") passage.text += "\n";
+      if (/^(P|BR)$/.test(node.nodeName)) passage.text += "\n";
     }
   }
 }
@@ -76,35 +63,33 @@ function addMatches(passage, tier, { texts, entries, chains }, index) {
     start, end: start + length, options: pairs.map(([entry, chain]) => ({ entry: entries[entry], chain: chains[chain] })),
   }));
   passage.matches = [...passage.words, ...passage.names];
-  segment(passage);
+  passage.cut = cut(passage);
 }
 
-// One way of cutting the text into words, for the highlight and the arrow keys: the cut with the
+// One way of cutting the text into words, for the highlight and the arrow keys: the one with the
 // greatest sum of squared lengths, where kana that only sounds like a kanji word counts less.
-function segment(passage) {
-  const from = Map.groupBy(passage.matches, match => match.start);
-  const best = Array(passage.text.length + 1).fill(0), step = [];
-  for (let at = passage.text.length - 1; at >= 0; at--) {
+function cut({ text, matches }) {
+  const from = Map.groupBy(matches, match => match.start);
+  const best = Array(text.length + 1).fill(0), step = [], words = [];
+  for (let at = text.length - 1; at >= 0; at--) {
     best[at] = best[at + 1];
     for (const match of from.get(at) ?? []) {
-      const score = (match.end - at) ** 2 * weight(match, passage.text) + best[match.end];
+      const score = (match.end - at) ** 2 * weight(match, text) + best[match.end];
       if (score > best[at]) { best[at] = score; step[at] = match }
     }
   }
-  passage.cut = [];
-  for (let at = 0; at < passage.text.length; at = step[at]?.end ?? at + 1) if (step[at]) passage.cut.push(step[at]);
+  for (let at = 0; at < text.length; at = step[at]?.end ?? at + 1) if (step[at]) words.push(step[at]);
+  return words;
 }
 
-function weight({ start, end, options: [{ entry }] }, text) {
-  if (entry.kind === "name") return .6;
-  const asWritten = !/^[ぁ-ゟー]+$/.test(text.slice(start, end)) || !entry.headwords.length || entry.senses[0]?.tags.includes("uk");
-  return (asWritten ? 1 : .4) * (entry.common ? 1 : .8);
+function weight({ start, end, options }, text) {
+  const surface = text.slice(start, end), sound = !/^[ぁ-ヿ]+$/.test(surface) ? 1 : /[ァ-ヺ]/.test(surface) ? .4 : .65;
+  return Math.max(...options.map(({ entry: { kind, headwords, senses, common } }) => kind === "name" ? .6
+    : (headwords.length && !senses[0]?.tags.includes("uk") ? sound : 1) * (common ? 1 : .8)));
 }
-
-const longest = matches => matches.reduce((best, match) => match.end > (best?.end ?? 0) ? match : best, null);
 
 const wordAt = (passage, at) => passage.cut.find(word => word.start <= at && at < word.end)
-  ?? longest(passage.matches.filter(match => match.start === at));
+  ?? passage.matches.filter(match => match.start === at).sort((one, other) => other.end - one.end)[0];
 
 function ranges(passage, { start, end }) {
   const found = [];
@@ -120,48 +105,58 @@ function ranges(passage, { start, end }) {
 
 // ---- The pointer: which character lies under it.
 
+let box = null, leaving = 0;
+
 const within = (box, x, y, slack = 0) => box && x >= box.left && x <= box.right && y >= box.top - slack && y <= box.bottom + slack / 2;
 
 function hit(target, x, y) {
-  const element = target.closest?.("[data-text]");
+  const element = target.closest("[data-text]");
   if (!element) return null;
-  const caret = document.caretPositionFromPoint?.(x, y), range = !caret && document.caretRangeFromPoint?.(x, y);
+  const caret = document.caretPositionFromPoint?.(x, y), range = caret ? null : document.caretRangeFromPoint?.(x, y);
   let node = caret?.offsetNode ?? range?.startContainer, offset = caret?.offset ?? range?.startOffset;
-  const reading = node?.parentElement?.closest("rt");
-  if (reading) {
-    do node = node === reading || reading.contains(node) ? reading.previousSibling : node.previousSibling; while (node && node.nodeType !== 3);
-    offset = 0;
-  }
-  const passage = passageOf(element), first = passage.starts.get(node);
-  if (first === undefined) return null;
+  const passage = passageOf(element), reading = node?.parentElement?.closest("rt");
+  for (node = reading ?? node; reading && node && !passage.starts.has(node);) node = node.previousSibling;
+  if (!passage.starts.has(node)) return null;
+  if (reading) return { passage, at: passage.starts.get(node), box: reading.getBoundingClientRect() };
   for (const at of [offset, offset - 1]) {
     if (at < 0 || at >= node.length) continue;
     const character = new Range();
     character.setStart(node, at);
     character.setEnd(node, at + 1);
     for (const box of character.getClientRects()) {
-      if (reading || within(box, x, y, box.height / 3)) return { passage, at: first + at, box: reading?.getBoundingClientRect() ?? box };
+      if (within(box, x, y, box.height / 3)) return { passage, at: passage.starts.get(node) + at, box };
     }
   }
   return null;
 }
 
-let box = null, leaving;
-
-function hover(event) {
-  if (event.pointerType === "touch" || open?.pinned) return;
-  const { target, clientX: x, clientY: y } = event;
+function hover({ target, clientX: x, clientY: y, pointerType, buttons }) {
+  if (pointerType === "touch" || buttons || open?.pinned) return;
   const found = popup.contains(target) || within(box, x, y) || hit(target, x, y);
-  if (found) { clearTimeout(leaving); leaving = 0 }
-  else if (open) return leaving ||= setTimeout(close, 250);
-  if (found?.box) { box = found.box; show(found.passage, found.at, false) }
+  if (!found) {
+    if (open) leaving ||= setTimeout(leave, 250);
+    return;
+  }
+  clearTimeout(leaving);
+  leaving = 0;
+  if (found.box) { box = found.box; show(found.passage, found.at, false) }
 }
 
-function click(event) {
-  const { target, clientX: x, clientY: y } = event, control = target.closest("button[data-key]");
+function moved() {
+  box = null;
+  if (open && !narrow.matches) requestAnimationFrame(() => open && place());
+}
+
+function leave() {
+  box = null;
+  if (!open?.pinned) close();
+}
+
+function click({ target, clientX: x, clientY: y }) {
+  const control = target.closest("button[data-key]");
   if (control) return actions[control.dataset.key]();
-  if (target === cursor) return open?.pinned ? close() : (show(walk.passage, walk.word.start, true), focus());
-  if (popup.contains(target) || target.closest("a, button, audio, textarea") || marks && !getSelection().isCollapsed) return;
+  if (target === cursor) return open?.pinned ? close() : (show(walk.passage, walk.word.start, true), stand());
+  if (popup.contains(target) || target.closest("a, button, audio, textarea") || CSS.highlights && !getSelection().isCollapsed) return;
   const found = hit(target, x, y), word = found && wordAt(found.passage, found.at);
   if (!word || open?.pinned && open.passage === found.passage && open.word.start === word.start) close();
   else show(found.passage, found.at, true);
@@ -170,13 +165,12 @@ function click(event) {
 // ---- The keyboard: one button stands over the current word, and is made anew at each step, so
 // that a screen reader speaks each word as it is reached.
 
-let cursor;
+let walk = null, cursor = null;
 const bar = h("div", { class: "words", role: "toolbar", "aria-label": "Words of the text" });
 
-function focus(take = true) {
+function stand(take = true) {
   const { passage, word } = walk, old = cursor;
-  cursor = h("button", { type: "button", lang: "ja", "aria-expanded": Boolean(open), "aria-controls": "popup" }, passage.text.slice(word.start, word.end));
-  if (open) cursor.setAttribute("aria-describedby", "gist");
+  cursor = h("button", { type: "button", lang: "ja", "aria-expanded": `${open !== null}`, "aria-controls": "popup", "aria-describedby": open && "gist" }, passage.text.slice(word.start, word.end));
   if (passage.element.previousSibling !== bar) passage.element.before(bar);
   const origin = bar.getBoundingClientRect(), box = ranges(passage, word)[0].getBoundingClientRect();
   Object.assign(cursor.style, { left: `${box.left - origin.left}px`, top: `${box.top - origin.top}px`, width: `${box.width}px`, height: `${box.height}px` });
@@ -187,32 +181,33 @@ function focus(take = true) {
 
 function step(direction) {
   const elements = [...document.querySelectorAll("[data-text]")];
-  let { passage, word } = open ?? walk ?? {};
-  if (!passage) return;
+  if (!walk) return;
+  walk = document.activeElement === cursor || open ? neighbour(elements, direction) : firstInView(elements);
+  if (open) show(walk.passage, walk.word.start, true);
+  else mark(walk);
+  stand();
+}
+
+function neighbour(elements, direction) {
+  let { passage, word } = walk, index = elements.indexOf(passage.element);
   let next = direction > 0 ? passage.cut.find(other => other.start >= word.end) : passage.cut.findLast(other => other.end <= word.start);
-  for (let index = elements.indexOf(passage.element); !next && (index += direction) in elements;) {
+  while (!next && elements[index += direction]) {
     passage = passageOf(elements[index]);
     next = passage.cut.at(direction > 0 ? 0 : -1);
   }
-  if (!next) return;
-  walk = { passage, word: next };
-  if (document.activeElement !== cursor && !open) walk = startOfReading(elements) ?? walk;
-  focus();
-  if (open) { show(walk.passage, walk.word.start, true); focus() } else mark(walk.passage, walk.word);
+  return next ? { passage, word: next } : walk;
 }
 
-// The first arrow key takes the first word in view, not the first of the page.
-function startOfReading(elements) {
-  for (const element of elements) {
-    if (element.getBoundingClientRect().bottom < 0) continue;
-    const passage = passageOf(element);
+function firstInView(elements) {
+  for (const passage of elements.map(passageOf)) {
     const word = passage.cut.find(word => ranges(passage, word)[0].getBoundingClientRect().top >= 0);
     if (word) return { passage, word };
   }
+  return walk;
 }
 
 function key(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("textarea, input, audio")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("textarea, audio")) return;
   const { key } = event, direction = { ArrowLeft: -1, ArrowRight: 1 }[key], scroll = { ArrowUp: -1, ArrowDown: 1 }[key];
   if (direction) step(direction);
   else if (scroll && open?.pinned) leaf.scrollBy(0, scroll * 64);
@@ -223,73 +218,88 @@ function key(event) {
 
 // ---- The popup.
 
+let open = null;
 const leaf = h("div", { class: "leaf" });
 const popup = h("div", { id: "popup", role: "dialog", "aria-label": "Dictionary", lang: "en", hidden: "" }, leaf);
-const marks = window.Highlight && new Highlight();
-if (marks) CSS.highlights.set("word", marks);
+const marks = CSS.highlights ? new Highlight() : { clear: () => getSelection().removeAllRanges(), add: range => getSelection().addRange(range) };
+CSS.highlights?.set("word", marks);
 
 function show(passage, at, pinned) {
-  const word = wordAt(passage, at);
+  const word = wordAt(passage, at), before = open;
   if (!word) return close();
-  const same = open && open.passage === passage && open.word.start === word.start && open.word.end === word.end && open.at === at;
-  open = { passage, word, at, pinned };
-  walk = { passage, word };
-  if (same) return;
+  walk = open = { passage, word, at, pinned };
+  if (before?.passage === passage && before.at === at && before.word === word) return;
   render();
   fetchRest(passage.element.closest("article"));
 }
 
 function render() {
-  const { passage, word, at } = open;
-  const here = passage.matches.filter(match => match.start === word.start && match.end === word.end).flatMap(match => match.options);
-  const around = passage.matches.filter(match => match.start === word.start && match.end !== word.end || match.start === at && at !== word.start)
-    .sort((one, other) => other.end - other.start - one.end + one.start).flatMap(match => match.options);
-  const isName = ({ entry }) => entry.kind === "name", isWord = option => !isName(option);
-  const words = here.filter(isWord), full = words.slice(0, 3), surface = passage.text.slice(word.start, word.end);
-  const others = [...words, ...around.filter(isWord)].filter(({ entry }) => !full.some(option => option.entry.id === entry.id));
+  const { passage, word, at } = open, surface = passage.text.slice(word.start, word.end), sound = soundOf(passage, word);
+  const inner = at !== word.start && !/[ぁ-ゟ]/.test(passage.text[at]);
+  const here = passage.matches.filter(({ start, end }) => start === word.start && end === word.end);
+  const around = passage.matches.filter(({ start, end }) => start === word.start ? end !== word.end : inner && start === at)
+    .sort((one, other) => other.end - other.start - one.end + one.start);
+  const seen = new Set(), isNew = ({ entry: { id } }) => !seen.has(id) && seen.add(id);
+  const { word: words = [], name: names = [] } = Object.groupBy([...here, ...around].flatMap(match => match.options).filter(isNew), ({ entry }) => entry.kind);
+  const full = words.filter(option => here.some(match => match.options.includes(option))).slice(0, 3);
   leaf.replaceChildren(
-    ...full.map((option, index) => fullEntry(option, surface, index)),
-    ...list("Also", others, 10, !words.length),
-    ...list("Names", [...here.filter(isName), ...around.filter(isName)], 8, !words.length),
+    ...full.map(option => fullEntry(option, surface, sound)),
+    ...list("Also", words.filter(option => !full.includes(option)), 6),
+    ...list("Names", names, 6),
     ...kanjiStrip(surface),
   );
+  leaf.querySelector(".entry, .brief")?.setAttribute("id", "gist");
   leaf.scrollTop = 0;
   popup.hidden = false;
-  mark(passage, word);
+  mark(open);
   place();
 }
 
-function list(title, options, most, first) {
-  const seen = new Set(), shown = options.filter(({ entry }) => !seen.has(entry.id) && seen.add(entry.id));
-  if (!shown.length) return [];
-  const more = shown.length - most;
-  return [h("h4", {}, title), ...shown.slice(0, most).map((option, index) => briefEntry(option, first && !index)), more > 0 ? h("p", { class: "path" }, `and ${more} more`) : ""];
+function list(title, options, most) {
+  const more = options.length - most;
+  return options.length ? [h("h4", {}, title), ...options.slice(0, most).map(briefEntry), more > 0 ? h("p", { class: "path" }, `and ${more} more`) : ""] : [];
 }
 
-function fullEntry({ entry, chain }, surface, index) {
-  const { headwords, readings, senses } = entry;
-  return h("section", { class: "entry", id: index ? null : "gist" },
-    chain.length ? h("p", { class: "path" }, h("b", { lang: "ja" }, dictionaryForm(entry, surface)), ...chain.map(reason => ` « ${reason}`)) : "",
-    h("h3", { lang: "ja" },
-      ...(headwords.length ? headwords.slice(0, 5).map((head, at) => h("span", at ? { class: "other" } : {}, ...furigana(entry.furigana?.[at] ?? [head]))) : readings.map(reading => h("span", {}, reading))),
-      headwords.length ? h("span", { class: "readings" }, readings.join("・")) : "",
-      entry.common ? h("span", { class: "common", lang: "en" }, "common") : ""),
-    h("ol", { class: senses.length > 1 ? "senses" : "senses one" }, ...senses.map(({ tags, glosses }, at) => h("li", {}, `${tags}` === `${senses[at - 1]?.tags}` ? "" : tagLine(tags), glosses.join("; ")))));
+// How the page itself reads the word, as far as its furigana go: 食べた with た above 食 begins with た.
+function soundOf(passage, word) {
+  let sound = "", known = "";
+  for (const range of ranges(passage, word)) {
+    const reading = range.startContainer.parentElement.closest("ruby")?.querySelector("rt");
+    sound += reading ? reading.textContent : `${range}`;
+    if (reading) known = sound;
+  }
+  return known;
 }
 
-function briefEntry({ entry, chain }, first) {
-  const { headwords, readings, senses, kind } = entry;
-  return h("p", { class: "brief", id: first ? "gist" : null },
+function fullEntry({ entry: { headwords, readings, senses, common, furigana }, chain }, surface, sound) {
+  const form = [...headwords, ...readings].find(form => form[0] === surface[0]) ?? headwords[0] ?? readings[0];
+  const asHere = sound && readings.filter(reading => reading.startsWith(sound)), spoken = new Set([...asHere, ...readings]);
+  const heads = headwords.length ? headwords.slice(0, 5).map((head, index) => h("span", {}, ...withFurigana(furigana?.[index] ?? [head], head, asHere[0]))) : readings.map(reading => h("span", {}, reading));
+  return h("section", { class: "entry" },
+    chain.length ? h("p", { class: "path" }, h("b", { lang: "ja" }, form), ...chain.map(reason => ` « ${reason}`)) : "",
+    h("h3", { lang: "ja" }, ...heads,
+      headwords.length ? h("span", { class: "readings" }, [...spoken].join("・")) : "",
+      common ? h("span", { class: "common", lang: "en" }, "common") : ""),
+    h("ol", { class: senses.length > 1 ? "senses" : "senses one" }, ...senses.map(({ tags, glosses }, index) =>
+      h("li", {}, `${tags}` === `${senses[index - 1]?.tags ?? ""}` ? "" : tagLine(tags), glosses.join("; ")))));
+}
+
+// The dictionary splits one reading of each headword; where the page has another, it stands whole.
+function withFurigana(pieces, head, asHere) {
+  const split = pieces.map(piece => typeof piece === "string" ? piece : piece[1]).join("");
+  const shown = asHere && split !== asHere ? [[head, asHere]] : pieces;
+  return shown.map(piece => typeof piece === "string" ? piece : h("ruby", {}, piece[0], h("rt", {}, piece[1])));
+}
+
+function briefEntry({ entry: { headwords, readings, senses, kind }, chain }) {
+  return h("p", { class: "brief" },
     h("span", { lang: "ja" }, headwords[0] ?? readings[0]), headwords.length ? h("span", { class: "readings", lang: "ja" }, readings[0]) : "",
     chain.length ? h("span", { class: "path" }, `« ${chain.join(" « ")} `) : "",
-    senses.flatMap(sense => sense.glosses).slice(0, 3).join("; "), kind === "name" ? h("span", { class: "path" }, " ", [...new Set(senses.flatMap(sense => sense.tags))].map(tag => nameTags[tag] ?? tag).join(", ")) : "");
+    senses.flatMap(sense => sense.glosses).slice(0, 3).join("; "),
+    kind === "name" ? h("span", { class: "path" }, " ", [...new Set(senses.flatMap(sense => sense.tags))].map(tag => nameTags[tag] ?? tag).join(", ")) : "");
 }
 
-const furigana = pieces => pieces.map(piece => typeof piece === "string" ? piece : h("ruby", {}, piece[0], h("rt", {}, piece[1])));
-
-const dictionaryForm = ({ headwords, readings }, surface) => [...headwords, ...readings].find(form => form[0] === surface[0]) ?? headwords[0] ?? readings[0];
-
-const tagLine = tags => tags.length ? h("span", { class: "tags" }, ...tags.flatMap((tag, index) => [index ? ", " : "", h("abbr", { title: tag }, plain(tag))])) : "";
+const tagLine = tags => h("span", { class: "tags" }, ...tags.flatMap((tag, index) => [index ? ", " : "", h("abbr", { title: tag }, plain(tag))]));
 
 function plain(tag) {
   const [, row, odd] = tag.match(/^v5(aru|[kgstnbmru])(-.)?$/) ?? [];
@@ -297,51 +307,48 @@ function plain(tag) {
 }
 
 const table = text => Object.fromEntries(text.split("|").map(line => line.split("=")));
-const wordTags = table("n=noun|pn=pronoun|num=number|ctr=counter|n-suf=noun suffix|n-pref=noun prefix|n-adv=noun or adverb|n-t=noun of time|pref=prefix|suf=suffix|prt=particle|v1=ichidan verb|v1-s=ichidan verb (くれる)|vk=verb 来る|vs=takes する|vs-i=verb する|vs-s=verb in する|vz=verb in ずる|vi=intransitive|vt=transitive|adj-i=い adjective|adj-ix=い adjective (いい)|adj-na=な adjective|adj-no=takes の|adj-t=たる adjective|adj-pn=before nouns|adj-f=before nouns|aux=auxiliary|aux-v=auxiliary verb|aux-adj=auxiliary adjective|adv=adverb|adv-n=adverb or noun|adv-to=adverb with と|conj=conjunction|cop=copula|int=interjection|exp=expression|id=idiom|on-mim=sound or manner|uk=usually in kana|abbr=abbreviation|pol=polite|hon=honorific|hum=humble|col=colloquial|fam=familiar|sl=slang|fem=said by women|male=said by men|chn=child’s word|arch=archaic|obs=obsolete|obsc=obscure|rare=rare|sens=sensitive|derog=derogatory|vulg=vulgar|ok=old kana|oK=old kanji|ik=irregular kana|iK=irregular kanji|io=irregular okurigana");
-const nameTags = table("s=surname|p=place|u=name|g=given name|f=female name|m=male name|h=person|pr=product|c=company|o=organization|st=station|wk=work|surname=surname|place=place|unclass=name|given=given name|fem=female name|masc=male name|person=person");
+const wordTags = table("n=noun|pn=pronoun|num=number|ctr=counter|n-suf=noun suffix|n-pref=noun prefix|n-adv=noun or adverb|n-t=noun of time|pref=prefix|suf=suffix|prt=particle|v1=ichidan verb|v1-s=ichidan verb (くれる)|vk=verb 来る|vs=takes する|vs-i=verb する|vs-s=verb in する|vz=verb in ずる|vi=intransitive|vt=transitive|adj-i=い adjective|adj-ix=い adjective (いい)|adj-na=な adjective|adj-no=takes の|adj-t=たる adjective|adj-pn=before nouns|adj-f=before nouns|aux=auxiliary|aux-v=auxiliary verb|aux-adj=auxiliary adjective|adv=adverb|adv-to=adverb with と|conj=conjunction|cop=copula|int=interjection|exp=expression|id=idiom|on-mim=sound or manner|uk=usually in kana|abbr=abbreviation|pol=polite|hon=honorific|hum=humble|col=colloquial|fam=familiar|sl=slang|fem=said by women|male=said by men|chn=child’s word|arch=archaic|obs=obsolete|sens=sensitive|derog=derogatory|vulg=vulgar");
+const nameTags = table("s=surname|p=place|u=name|g=given name|f=female name|m=male name|h=person|pr=product|c=company|o=organization|st=station|wk=work|unclass=name|given=given name|fem=female name|masc=male name");
 
-function mark(passage, word) {
+function mark({ passage, word }) {
   unmark();
   for (const range of ranges(passage, word)) {
-    marks ? marks.add(range) : getSelection().addRange(range);
+    marks.add(range);
     range.startContainer.parentElement.closest("ruby")?.classList.add("read");
   }
 }
 
 function unmark() {
-  marks ? marks.clear() : getSelection().removeAllRanges();
+  marks.clear();
   for (const ruby of document.querySelectorAll("ruby.read")) ruby.classList.remove("read");
 }
 
-// Beside the word, on the side with more room, never beyond the window; on a narrow screen the
-// style sheet makes it a sheet at the bottom, and the word is scrolled out from under it.
+// Beside the word, on the side with more room, never beyond the window. On a narrow screen the style
+// sheet makes it a sheet at the bottom, and the word is scrolled out from under it.
 function place() {
   const boxes = ranges(open.passage, open.word).flatMap(range => [...range.getClientRects()]);
   const anchor = boxes.find(other => box && !open.pinned && within(other, box.left, box.top + box.height / 2)) ?? boxes[0];
   if (anchor.bottom < 0 || anchor.top > innerHeight) return close();
   if (narrow.matches) {
-    const hidden = anchor.bottom + 16 - popup.getBoundingClientRect().top;
-    if (hidden > 0) scrollBy({ top: hidden });
-    return;
+    const hidden = anchor.bottom + 16 - innerHeight + popup.offsetHeight;
+    return hidden > 0 && scrollBy({ top: hidden });
   }
-  const below = innerHeight - anchor.bottom - 16, above = anchor.top - anchor.height / 2 - 8;
-  const down = boxes.at(-1).top > anchor.bottom && above > 240 ? false : below > Math.min(above, 320);
+  const below = innerHeight - anchor.bottom - 16, above = anchor.top - anchor.height / 2 - 8, wraps = boxes.at(-1).top > anchor.bottom;
+  const down = !(wraps && above > 240) && below > Math.min(above, 320);
   const style = {
-    "--top": down ? `${anchor.bottom + 4}px` : "auto", "--bottom": down ? "auto" : `${innerHeight - above - 4}px`,
-    "--left": `${Math.max(8, Math.min(anchor.left - 16, root.clientWidth - 8 - Math.min(parseFloat(getComputedStyle(root).fontSize) * 26, root.clientWidth - 16)))}px`,
-    "--height": `${Math.min(down ? below : above, 420)}px`,
+    top: down ? `${anchor.bottom + 4}px` : "auto", bottom: down ? "auto" : `${innerHeight - above - 4}px`,
+    left: `${Math.max(8, Math.min(anchor.left - 16, root.clientWidth - popup.offsetWidth - 8))}px`, height: `${Math.min(down ? below : above, 420)}px`,
   };
-  for (const name in style) popup.style.setProperty(name, style[name]);
+  for (const name in style) popup.style.setProperty(`--${name}`, style[name]);
 }
 
 function close() {
   clearTimeout(leaving);
   leaving = 0;
-  if (!open) return;
   open = null;
   popup.hidden = true;
   unmark();
-  if (document.activeElement === cursor) { focus(); mark(walk.passage, walk.word) }
+  if (cursor && document.activeElement === cursor) { stand(); mark(walk) }
 }
 
 // ---- What is fetched later: shorter words and names of a story, and single kanji.
@@ -363,43 +370,50 @@ function fetchRest(article) {
 
 function again() {
   if (!open) return;
-  open.word = wordAt(open.passage, open.at) ?? open.word;
   const { scrollTop } = leaf;
+  open.word = wordAt(open.passage, open.at) ?? open.word;
   render();
   leaf.scrollTop = scrollTop;
 }
 
 function kanjiStrip(surface) {
-  const characters = [...new Set(surface.match(/[㐀-鿿豈-﫿𠀀-𿿽]/gu))];
-  if (characters.some(character => !kanji.has(character))) setTimeout(fetchKanji, 120, open, characters);
+  const characters = [...new Set(surface.match(/\p{Unified_Ideograph}/gu))];
+  if (characters.some(character => !kanji.has(character))) setTimeout(fetchKanji, 120, open.word, characters);
   const known = characters.map(character => kanji.get(character)).filter(Boolean);
   return known.length ? [h("h4", {}, "Kanji"), ...known.map(kanjiRow)] : [];
 }
 
-function kanjiRow({ character, grade, strokes, on, kun, meanings }) {
-  const facts = [grade && (grade < 7 ? `grade ${grade}` : grade < 9 ? "secondary school" : "names"), `${strokes} strokes`];
-  return h("div", { class: "kanji" }, h("b", { lang: "ja" }, character), h("div", {}, meanings.slice(0, 5).join(", "), h("br"), h("span", {}, h("span", { lang: "ja" }, [...on.slice(0, 4), ...kun.slice(0, 5)].join("・")), ` ${facts.filter(Boolean).join(", ")}`)));
+function kanjiRow({ character, grade, strokes, on = [], kun = [], meanings = [] }) {
+  const school = !grade ? "" : grade < 7 ? `grade ${grade}, ` : grade < 9 ? "secondary school, " : "for names, ";
+  return h("div", { class: "kanji" }, h("b", { lang: "ja" }, character),
+    h("div", {}, meanings.slice(0, 4).join(", "), h("br"),
+      h("span", { lang: "ja" }, [...on.slice(0, 3), ...kun.slice(0, 4)].join("・")), h("span", {}, ` ${school}${strokes} stroke${strokes > 1 ? "s" : ""}`)));
 }
 
-async function fetchKanji(when, characters) {
-  if (open?.word !== when.word) return;
+async function fetchKanji(word, characters) {
+  if (open?.word !== word) return;
   await Promise.all(characters.filter(character => !kanji.has(character)).map(async character => {
     const answer = await fetch(`${path}kanji/${encodeURIComponent(character)}`).catch(() => null);
     if (answer) kanji.set(character, answer.ok ? await answer.json() : null);
   }));
-  if (open?.word === when.word) again();
+  if (open?.word === word) again();
 }
 
 // ---- The start.
 
-function h(tag, attributes = {}, ...children) {
+function h(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const name in attributes) if (attributes[name] !== null) element.setAttribute(name, attributes[name]);
   element.append(...children);
   return element;
 }
 
-let dictionary = { texts: [], entries: [], chains: [] };
+root.classList.add("script");
+for (const name in settings) {
+  let kept;
+  try { kept = localStorage.getItem(`sakuin-${name}`) } catch {}
+  if (/^(always|hover|never|light|dark)$/.test(kept)) set(name, kept);
+}
 
 document.addEventListener("DOMContentLoaded", () => {
   showSettings();
@@ -409,16 +423,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const data = document.getElementById("sub-dictionary");
   if (!data) return;
   dictionary = JSON.parse(data.textContent);
-  const credit = h("footer");
-  credit.append(...document.getElementById("credit").cloneNode(true).childNodes);
-  popup.append(credit);
+  popup.append(h("footer", {}, ...document.getElementById("credit").cloneNode(true).childNodes));
   document.body.append(popup);
   document.addEventListener("pointermove", hover, { passive: true });
-  root.addEventListener("pointerleave", event => event.pointerType === "touch" || open?.pinned || close());
-  for (const name of ["scroll", "resize"]) addEventListener(name, () => open && !narrow.matches && requestAnimationFrame(() => open && place()), { passive: true });
-  for (const element of document.querySelectorAll("[data-text]")) {
-    const passage = passageOf(element), [word] = passage.cut;
-    if (word) { walk = { passage, word }; focus(false); break }
-  }
+  root.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && leave());
+  for (const name of ["scroll", "resize"]) addEventListener(name, moved, { passive: true });
+  const first = document.querySelector("[data-text]"), [word] = passageOf(first).cut;
+  walk = word && { passage: passageOf(first), word };
+  if (walk) stand(false);
 });
 }

@@ -106,7 +106,8 @@ fn forward(rules: &Rules, automaton: &Automaton, surface: &str) -> BTreeSet<Read
                 assert_eq!(origin, 7);
                 let reasons = chains.reasons(chain);
                 assert_eq!(reasons.len(), chains.length(chain));
-                readings.insert(Reading { form: form.clone(), class, reasons });
+                let reading = Reading { form: form.clone(), class, reasons };
+                assert!(readings.insert(reading), "{surface}: {form} is read twice");
             }
         }
     }

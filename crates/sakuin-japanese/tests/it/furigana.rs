@@ -1,4 +1,5 @@
 //! Splitting readings over headwords.
+#![allow(clippy::unwrap_used)]
 
 use std::{collections::HashMap, sync::LazyLock};
 
