@@ -176,12 +176,6 @@ impl fmt::Debug for Automaton {
 }
 
 impl Trails {
-    /// Forgets every reading.
-    pub fn clear(&mut self) {
-        self.live.clear();
-        self.accepted.clear();
-    }
-
     /// Whether no reading is left.
     #[inline]
     pub fn is_empty(&self) -> bool {

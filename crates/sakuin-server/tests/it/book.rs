@@ -45,7 +45,11 @@ fn days_and_years_with_and_without_furigana() {
     let mut year = open(&site, "/epub/2026/?furigana=no");
     assert_eq!(year.len(), 5 + 3);
     assert!(text(&mut year, "EPUB/story-1.xhtml").contains("<p>それから食べた。</p>"));
-    assert_eq!(site.get("/epub/2026/").body, site.get("/epub/2026/").body, "same stories, same bytes");
+    assert_eq!(
+        site.get("/epub/2026/").body,
+        site.get("/epub/2026/").body,
+        "same stories, same bytes"
+    );
 }
 
 #[test]
