@@ -8,6 +8,7 @@
 use std::{
     io,
     net::{SocketAddr, TcpListener},
+    panic::resume_unwind,
     pin::pin,
     sync::{
         Arc,
@@ -123,7 +124,8 @@ impl Server {
                 .map(|(number, listener)| {
                     let event_loop = &event_loop;
                     let name = format!("sakuin-loop-{}", number + 1);
-                    let run = move || runtime()?.block_on(event_loop(listener).run());
+                    let run =
+                        move || runtime()?.block_on(async { event_loop(listener).run().await });
                     thread::Builder::new().name(name).spawn_scoped(scope, run).map_err(Error::Start)
                 })
                 .collect::<Result<_, _>>()?;
@@ -137,8 +139,9 @@ impl Server {
                 run.await
             });
             stopping.cancel();
-            let others =
-                others.into_iter().map(|other| other.join().expect("a loop does not panic"));
+            let others = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
             others.fold(served, Result::and)
         })
     }

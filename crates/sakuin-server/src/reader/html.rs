@@ -165,6 +165,9 @@ impl Writer {
                 Token::Start("strong" | "b") => self.start_mark("strong"),
                 Token::End("em" | "i") => self.end_mark("em"),
                 Token::End("strong" | "b") => self.end_mark("strong"),
+                // Parts of ruby that stand outside of it.
+                Token::Start("rb" | "rt" | "rtc" | "rp")
+                | Token::End("rb" | "rt" | "rtc" | "rp") => {}
                 Token::Start(_) | Token::End(_) => self.end_block(),
             }
         }
@@ -346,7 +349,7 @@ impl Ruby {
         }
     }
 
-    /// A base after readings begins a new unit, unless it stands among other bases of the old kind:
+    /// A base after readings begins a new unit; bases in a row wait for their readings:
     /// `<rb>東<rb>京<rt>とう<rt>きょう`.
     fn part(&mut self, writer: &mut Writer) {
         if !self.readings.is_empty() {
@@ -454,7 +457,8 @@ fn tokens(clean: &str) -> impl Iterator<Item = Token<'_>> {
                 None => Token::Start(tag),
             });
         }
-        let end = rest[1..].find('<').map_or(rest.len(), |found| found + 1);
+        let skip = usize::from(rest.starts_with('<'));
+        let end = rest[skip..].find('<').map_or(rest.len(), |found| found + skip);
         let text = unescape(&rest[..end]);
         rest = &rest[end..];
         Some(Token::Text(text))

@@ -12,17 +12,17 @@ fn walk(html: &str) -> String {
     let (mut text, mut aside) = (String::new(), 0);
     loop {
         match reader.read_event().expect("canonical HTML is XHTML") {
-            Event::Start(tag) if matches!(tag.name().as_ref(), b"rt" | b"rp") => aside += 1,
-            Event::End(tag) if matches!(tag.name().as_ref(), b"rt" | b"rp") => aside -= 1,
-            Event::End(tag) if tag.name().as_ref() == b"p" => text.push('\n'),
-            Event::Empty(tag) if tag.name().as_ref() == b"br" => text.push('\n'),
-            Event::Text(data) if aside == 0 => text.push_str(&data.decode().unwrap()),
+            Event::Start(tag) if matches!(tag.name().as_ref(), "rt" | "rp") => aside += 1,
+            Event::End(tag) if matches!(tag.name().as_ref(), "rt" | "rp") => aside -= 1,
+            Event::End(tag) if tag.name().as_ref() == "p" => text.push('\n'),
+            Event::Empty(tag) if tag.name().as_ref() == "br" => text.push('\n'),
+            Event::Text(data) if aside == 0 => text.push_str(data.as_ref()),
             Event::GeneralRef(name) if aside == 0 => text.push(match name.as_ref() {
-                b"amp" => '&',
-                b"lt" => '<',
-                b"gt" => '>',
-                b"quot" => '"',
-                other => panic!("&{};", String::from_utf8_lossy(other)),
+                "amp" => '&',
+                "lt" => '<',
+                "gt" => '>',
+                "quot" => '"',
+                other => panic!("&{other};"),
             }),
             Event::Eof => return text,
             _ => {}
@@ -50,7 +50,7 @@ fn canonical_forms() {
         ("《》と《花》と花《はな", "<p>《》と《花》と花《はな</p>"),
         ("<p>一</p>\n<p>二<br>三</p>", "<p>一</p><p>二<br/>三</p>"),
         ("<h1>題</h1>文<div>段</div>", "<p>題</p><p>文</p><p>段</p>"),
-        ("<p>a <b>b</b> <i>c</i></p>", "<p>a <strong>b</strong><em> c</em></p>"),
+        ("<p>a <b>b</b> <i>c</i></p>", "<p>a<strong> b</strong><em> c</em></p>"),
         ("<em>一<p>二</p></em>", "<p><em>一</em></p><p><em>二</em></p>"),
         ("<p>日本\n  語 で\nword\nword</p>", "<p>日本語 でword word</p>"),
         ("<a href=x onclick=y>字</a><script>x</script><img src=x>", "<p>字</p>"),
@@ -115,7 +115,7 @@ fn hostile_ruby_costs_linear_time() {
     // A quadratic reader takes minutes for these.
     for unit in ["《", "《》", "｜", "漢《", "漢《《", "<ruby>", "<ruby>漢<rt>"] {
         let text = unit.repeat(1 << 20);
-        assert!(!Passage::text(&text).is_empty() || unit == "x");
+        assert!(!Passage::text(&text).is_empty());
     }
 }
 

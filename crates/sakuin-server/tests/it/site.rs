@@ -110,7 +110,8 @@ fn a_text_of_ones_own_is_explained() {
     let expected = [pair("犬", "犬"), pair("食べる", "食べる")];
     assert_eq!(explained(&answer.sub_dictionary(), 0, shown), expected);
     let words = site.post("/dictionary/words", "犬を\r\n食《た》べる<b>".as_bytes());
-    assert_eq!(explained(&words.json(), 0, shown), expected);
+    let words = explained(&words.json(), 0, shown);
+    assert!(expected.iter().all(|word| words.contains(word)), "{words:?}");
 
     let long = [b"text=".to_vec(), b"a".repeat((64 << 10) + 1)].concat();
     assert!(page(&site.post("/read/", &long), 413).contains("64 KiB"));
@@ -156,8 +157,7 @@ fn a_site_below_a_path_stays_below_it() {
     let text = page(&answer, 200);
     for address in text.split("href=\"").skip(1).map(|after| after.split('"').next().unwrap()) {
         let below = address.starts_with("/reader/")
-            || address.starts_with('#')
-            || address.starts_with("http");
+            || ["#", "data:", "http"].iter().any(|start| address.starts_with(start));
         assert!(below, "{address}");
     }
     let style = text.split("rel=\"stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
