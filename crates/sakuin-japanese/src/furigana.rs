@@ -166,7 +166,7 @@ fn changed_first(first: char) -> impl Iterator<Item = (char, u32, bool)> {
     let changes = [
         (translate(first, "かきくけこさしすせそたちつてとはひふへほ", voiced), 1, false),
         (translate(first, "はひふへほちつ", "ぱぴぷぺぽじず"), 2, false),
-        (translate(first, "あいうえおや", "なにぬねのにゃ"), 2, true),
+        (translate(first, "あいうえお", "なにぬねの"), 2, true),
     ];
     changes.into_iter().filter_map(|(changed, cost, after_n)| Some((changed?, cost, after_n)))
 }
