@@ -79,7 +79,6 @@ pub(crate) enum Reason {
     NoField(String),
     KeyIsNoScalar,
     ValueIsNoString,
-    NotBase64,
     NotJson,
     NotUtf8,
 }
@@ -93,7 +92,6 @@ impl fmt::Display for Reason {
             Reason::NoField(name) => write!(f, "no field `{name}`"),
             Reason::KeyIsNoScalar => write!(f, "the key is neither a string nor a number"),
             Reason::ValueIsNoString => write!(f, "the value is no string"),
-            Reason::NotBase64 => write!(f, "`base64` is followed by something else"),
             Reason::NotJson => write!(f, "the value is not JSON"),
             Reason::NotUtf8 => write!(f, "the value is not UTF-8"),
         }

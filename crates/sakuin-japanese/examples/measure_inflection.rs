@@ -61,7 +61,8 @@ fn speed(text: &str) {
     println!("{automaton:?} compiled in {:?}", best(&|| drop(compile())));
 
     let symbols: Vec<_> = text.chars().map(|c| automaton.symbol(fold_char(c))).collect();
-    let stems = ["v1", "v5r", "v5k", "v5u", "vs", "adj-i"].map(|name| rules.stem(name).unwrap());
+    let stems =
+        ["v1", "v5r", "v5k", "v5u", "vs", "adj-i"].map(|name| rules.stem(name).expect(name));
     for _ in 0..3 {
         let (mut chains, mut trails, mut next) =
             (Chains::default(), Trails::default(), Trails::default());

@@ -3,13 +3,14 @@
 //! A paradigm is a small trie of its endings. Where the stem of an auxiliary that inflects in turn
 //! has been read, a trail goes on in that auxiliary's paradigm as well, with one more link in its
 //! chain. Equal subtries are stored once, whichever paradigm they belong to. A trail knows no words:
-//! it carries the number its stem was begun with. Several trails live at once; how many at most is
-//! proven by a test over all texts ([`TRAILS_PER_STEM_MAX`]).
+//! it carries the number its stem was begun with. Several trails of one stem live at once, at most
+//! [`TRAILS_PER_STEM_MAX`] on any text, and so a scan takes linear time.
+
+mod chain;
+mod compile;
 
 #[cfg(test)]
 mod bound;
-mod chain;
-mod compile;
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -20,7 +21,26 @@ use compile::Symbols;
 
 use crate::rules::{Reason, Rules, RulesError, Stem, rules};
 
+/// The most trails of one stem that any text keeps alive at once: a fact of the tables, not a limit. A
+/// test visits every set of trails there can be.
+pub const TRAILS_PER_STEM_MAX: usize = 20;
+
 /// The rules compiled for reading forward.
+///
+/// ```
+/// use sakuin_japanese::automaton::{Chains, Trails, automaton};
+/// use sakuin_japanese::rules::rules;
+///
+/// let (mut chains, mut here, mut next) = (Chains::default(), Trails::default(), Trails::default());
+/// automaton().begin(rules().stem("v1").unwrap(), 7, &mut here);
+/// for kana in "ました".chars() {
+///     automaton().step(automaton().symbol(kana), &here, &mut next, &mut chains);
+///     std::mem::swap(&mut here, &mut next);
+/// }
+/// let (origin, chain) = automaton().accepted(&here).next().unwrap();
+/// let steps = chains.reasons(chain).into_iter().map(|reason| rules().label(reason));
+/// assert_eq!((origin, steps.collect::<Vec<_>>()), (7, vec!["polite", "past"]));
+/// ```
 pub struct Automaton {
     symbols: Symbols,
     nodes: Vec<Node>,
@@ -61,6 +81,8 @@ struct Node {
 /// A stem as a trail begins with it.
 #[derive(Clone)]
 struct Beginning {
+    /// The symbols that may follow; all, if the bare stem is a form of its own.
+    worth: [u64; 2],
     node: u16,
     /// The chains with which the bare stem is a form of its own.
     bare: Box<[ChainId]>,
@@ -100,13 +122,22 @@ impl Automaton {
     /// Adds the trail of a stem just read; `origin` comes back from [`Automaton::accepted`].
     #[inline]
     pub fn begin(&self, stem: Stem, origin: u32, trails: &mut Trails) {
-        let Beginning { node, bare, more } = &self.stems[usize::from(stem.0)];
+        let Beginning { node, bare, more, .. } = &self.stems[usize::from(stem.0)];
         trails.live.push(Trail { links: Links::NONE, origin, node: *node });
         for chain in bare {
             trails.accepted.push((origin, *chain));
         }
         for (links, node) in more {
             trails.live.push(Trail { links: *links, origin, node: *node });
+        }
+    }
+
+    /// As [`Automaton::begin`], for a caller that knows the next character: leaves out stems that are no
+    /// form of their own and that it cannot follow, which most are.
+    #[inline]
+    pub fn begin_before(&self, next: Symbol, stem: Stem, origin: u32, trails: &mut Trails) {
+        if has(self.stems[usize::from(stem.0)].worth, next) {
+            self.begin(stem, origin, trails);
         }
     }
 
@@ -129,14 +160,8 @@ impl Automaton {
 
     #[inline]
     fn child(&self, node: u16, symbol: Symbol) -> Option<u16> {
-        let Node { next, children, .. } = &self.nodes[usize::from(node)];
-        let (word, bit) = (usize::from(symbol.0 >> 6 & 1), 1_u64 << (symbol.0 & 63));
-        if next[word] & bit == 0 {
-            return None;
-        }
-        let before = if word == 0 { 0 } else { next[0].count_ones() };
-        let rank = before + (next[word] & (bit - 1)).count_ones();
-        Some(self.children[(children + rank) as usize])
+        let node = &self.nodes[usize::from(node)];
+        has(node.next, symbol).then(|| self.children[node.children as usize + node.rank(symbol)])
     }
 
     /// Puts a trail at a node, and on wherever a step is complete there.
@@ -159,6 +184,26 @@ impl Automaton {
                 Some(node) => self.arrive(Trail { links, node, ..trail }, trails, chains),
             }
         }
+    }
+}
+
+/// Whether the bit of the symbol is set.
+#[inline]
+fn has(symbols: [u64; 2], symbol: Symbol) -> bool {
+    symbols[usize::from(symbol.0 >> 6 & 1)] >> (symbol.0 & 63) & 1 != 0
+}
+
+impl Node {
+    /// How many children come before that of the symbol.
+    #[inline]
+    fn rank(&self, symbol: Symbol) -> usize {
+        let below = !(u64::MAX << (symbol.0 & 63));
+        let [low, high] = self.next;
+        let rank = match symbol.0 {
+            0..64 => (low & below).count_ones(),
+            _ => low.count_ones() + (high & below).count_ones(),
+        };
+        rank as usize
     }
 }
 

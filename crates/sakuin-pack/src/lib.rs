@@ -5,6 +5,7 @@ mod error;
 mod inspect;
 mod map;
 mod options;
+mod perfect;
 mod table;
 mod value;
 
@@ -28,5 +29,6 @@ pub use error::{BuildError, OpenError, OpenReason, ReadError};
 pub use inspect::Stats;
 pub use map::Load;
 pub use options::{Content, Duplicates, Hash, Keys, Options, Progress};
+pub use perfect::PerfectHash;
 pub use table::{Iter, Table, TableOptions};
 pub use value::{Value, ValueId, Values, ValuesIter};

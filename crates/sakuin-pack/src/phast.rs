@@ -10,10 +10,11 @@
 use crate::{
     bits,
     hash::{Point, mix, scale},
+    line::nth_one,
 };
 
 /// Levels after which a build gives up and asks for another hash seed; three or four are usual.
-pub(crate) const LEVELS_MAX: u32 = 32;
+const LEVELS_MAX: u32 = 32;
 
 /// The sizes of one level, all derived from its number of keys.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +64,12 @@ impl Level {
         spread.checked_shr(self.slice_shift).unwrap_or(0)
     }
 
+    /// How far a slot may lie from the beginning of a key's slice.
+    fn reach(&self) -> u64 {
+        let slice = 1u64.checked_shl(64 - self.slice_shift).unwrap_or(1);
+        slice + u64::from(SHIFTS)
+    }
+
     #[inline]
     fn wrap(&self, slot: u64) -> u32 {
         let keys = u64::from(self.keys);
@@ -107,24 +114,16 @@ pub(crate) struct Built {
     pub(crate) slots: Vec<u32>,
 }
 
-/// Builds a perfect hash of distinct points sorted by `along`; `None` if too many levels were needed.
+/// Builds a perfect hash of distinct points, in any order; `None` if too many levels were needed.
 pub(crate) fn build(points: &[Point]) -> Option<Built> {
-    let mut built = Built {
-        levels: Vec::new(),
-        seeds: Vec::new(),
-        remap: Vec::new(),
-        slots: vec![0; points.len()],
-    };
-    let (seeds, free) = place(points, |index, slot| built.slots[index] = slot);
+    let mut slots = vec![0; points.len()];
     let level = Level::new(points.len() as u32);
-    built.levels.push(level.keys);
-    let mut left: Vec<(Point, u32)> = points
-        .iter()
-        .enumerate()
-        .filter(|(_, point)| seeds[level.bucket(**point) as usize] == 0)
-        .map(|(index, point)| (*point, index as u32))
-        .collect();
-    built.seeds = seeds;
+    let mut left = Vec::new();
+    let (seeds, free) = place(level, points, |index, slot| match slot {
+        Some(slot) => slots[index] = slot,
+        None => left.push((points[index], index as u32)),
+    });
+    let mut built = Built { levels: vec![level.keys], seeds, remap: Vec::new(), slots };
 
     // Slots of the further levels, one range after the other, with the key that has each.
     let mut taken: Vec<Option<u32>> = Vec::new();
@@ -135,17 +134,16 @@ pub(crate) fn build(points: &[Point]) -> Option<Built> {
         if depth == LEVELS_MAX {
             return None;
         }
-        for (point, _) in &mut left {
-            *point = point.again(depth);
-        }
-        left.sort_unstable();
-        let points: Vec<Point> = left.iter().map(|(point, _)| *point).collect();
+        let points: Vec<Point> = left.iter().map(|(point, _)| point.again(depth)).collect();
         let level = Level::new(points.len() as u32);
         let base = taken.len();
         taken.resize(base + points.len(), None);
-        let (seeds, _) =
-            place(&points, |index, slot| taken[base + slot as usize] = Some(left[index].1));
-        left.retain(|(point, _)| seeds[level.bucket(*point) as usize] == 0);
+        let mut still_left = Vec::new();
+        let (seeds, _) = place(level, &points, |index, slot| match slot {
+            Some(slot) => taken[base + slot as usize] = Some(left[index].1),
+            None => still_left.push((points[index], left[index].1)),
+        });
+        left = still_left;
         built.levels.push(level.keys);
         built.seeds.extend(seeds);
     }
@@ -166,12 +164,16 @@ pub(crate) fn build(points: &[Point]) -> Option<Built> {
     Some(built)
 }
 
-/// Gives every bucket of one level a seed, tells the slot of each placed point, and returns the free slots.
-fn place(points: &[Point], mut tell: impl FnMut(usize, u32)) -> (Vec<u8>, Vec<u32>) {
-    let level = Level::new(points.len() as u32);
-    let starts = bucket_starts(&level, points);
+/// Gives every bucket of one level a seed, tells the slot of each point or that it has none,
+/// and returns the seeds and the free slots.
+fn place(
+    level: Level,
+    points: &[Point],
+    mut tell: impl FnMut(usize, Option<u32>),
+) -> (Vec<u8>, Vec<u32>) {
+    let (starts, order) = by_bucket(&level, points);
     let slice = 1i64 << (64 - level.slice_shift);
-    let ahead = AHEAD.map(|buckets| buckets * slice >> SLICE_BITS_MAX);
+    let ahead = AHEAD.map(|buckets| (buckets * slice) >> SLICE_BITS_MAX);
     let fullest = ahead.len() - 1;
 
     let mut seeds = vec![0; level.buckets as usize];
@@ -187,100 +189,127 @@ fn place(points: &[Point], mut tell: impl FnMut(usize, u32)) -> (Vec<u8>, Vec<u3
             if range.len().min(fullest) != size {
                 continue;
             }
-            let seed = slots.best_seed(&points[range.clone()]);
+            let keys = &order[range];
+            let seed = slots.best_seed(keys);
             seeds[bucket] = seed;
-            for index in range {
-                if let Some(slot) = level.slot(points[index], seed) {
+            for (point, index) in keys {
+                let slot = level.slot(*point, seed);
+                if let Some(slot) = slot {
                     slots.take(slot);
-                    tell(index, slot);
                 }
+                tell(*index as usize, slot);
             }
         }
     }
     (seeds, slots.free())
 }
 
-/// Where each bucket begins among the sorted points, and where the last one ends.
-fn bucket_starts(level: &Level, points: &[Point]) -> Vec<u32> {
-    let mut starts = vec![0; level.buckets as usize + 1];
+/// Where each bucket begins, where the last one ends, and the points in that order with their index.
+fn by_bucket(level: &Level, points: &[Point]) -> (Vec<u32>, Vec<(Point, u32)>) {
+    // Counts shifted by two become, while the points are dealt out, the starts shifted by one.
+    let mut starts = vec![0; level.buckets as usize + 2];
     for point in points {
-        starts[level.bucket(*point) as usize + 1] += 1;
+        starts[level.bucket(*point) as usize + 2] += 1;
     }
     let mut sum = 0;
     for start in &mut starts {
         sum += *start;
         *start = sum;
     }
-    starts
+    let mut order = vec![(Point { along: 0, place: 0 }, 0); points.len()];
+    for (index, point) in points.iter().enumerate() {
+        let next = &mut starts[level.bucket(*point) as usize + 1];
+        order[*next as usize] = (*point, index as u32);
+        *next += 1;
+    }
+    starts.pop();
+    (starts, order)
 }
 
-/// Which slots of a level are taken, a bit each. The first ones are repeated after the end,
-/// so that a window may run over it.
+/// Which slots of a level are taken, and what is needed again for each bucket.
 struct Slots {
     level: Level,
-    taken: Vec<u8>,
+    /// Bit i of number b stands for slot 8 · b + i, so that one load shows any eight slots in a row.
+    /// Slots stand again after the last one, as often as slices run over the end.
+    taken: Vec<u16>,
     /// What it costs to take a slot so far from the beginning of the slice: the less the nearer,
     /// and most so at the very beginning, which few of the buckets to come can reach.
-    costs: Vec<u64>,
-    starts: Vec<(u64, Point)>,
-    positions: Vec<u64>,
+    costs: Vec<u32>,
+    /// Where each arrangement puts each key of a bucket, counted from its first slice's beginning.
+    offsets: Vec<[u32; ARRANGEMENTS as usize]>,
 }
 
 impl Slots {
     fn new(level: Level) -> Slots {
-        let reach = (1u64 << (64 - level.slice_shift)) + 64;
+        let reach = level.reach();
+        let costs = 1..=reach + u64::from(level.keys.min(256));
         Slots {
             level,
-            taken: vec![0; level.keys as usize / 8 + 3],
-            costs: (1..=reach).map(|distance| (distance << 32).isqrt()).collect(),
-            starts: Vec::new(),
-            positions: Vec::new(),
+            taken: vec![0; (u64::from(level.keys) + reach) as usize / 8 + 2],
+            costs: costs.map(|distance| (distance << 32).isqrt() as u32 >> 4).collect(),
+            offsets: Vec::new(),
         }
     }
 
     /// The seed under which the bucket costs least, 0 if it fits under none.
-    fn best_seed(&mut self, bucket: &[Point]) -> u8 {
+    fn best_seed(&mut self, bucket: &[(Point, u32)]) -> u8 {
         let level = self.level;
-        self.starts.clear();
-        self.starts.extend(bucket.iter().map(|point| (level.start(*point), *point)));
-        let mut best = (u64::MAX, 0);
-        'arrangements: for arrangement in 0..ARRANGEMENTS {
-            // The last shift of the last arrangement would be seed 256.
-            let mut taken = if arrangement == ARRANGEMENTS - 1 { 0x80 } else { 0 };
-            self.positions.clear();
-            for (start, point) in &self.starts {
-                let position = u64::from(level.wrap(start + level.within(*point, arrangement)));
-                self.positions.push(position);
-                taken |= window(&self.taken, position);
-                if taken == 0xff {
-                    continue 'arrangements;
-                }
+        let starts = bucket.iter().map(|(point, _)| level.start(*point));
+        let first = starts.min().unwrap_or(0);
+        self.offsets.resize(bucket.len(), [0; ARRANGEMENTS as usize]);
+
+        let mut taken = [0; ARRANGEMENTS as usize];
+        for ((point, _), offsets) in bucket.iter().zip(&mut self.offsets) {
+            let start = level.start(*point);
+            for arrangement in 0..ARRANGEMENTS {
+                let slot = start + level.within(*point, arrangement);
+                offsets[arrangement as usize] = (slot - first) as u32;
+                let window = self.taken[slot as usize / 8] >> (slot % 8);
+                taken[arrangement as usize] |= window as u8;
             }
-            let shift = u64::from(taken.trailing_ones());
-            let cost = self.cost(shift);
-            if cost < best.0 && are_distinct(&self.positions) {
-                best = (cost, arrangement * SHIFTS + shift as u32 + 1);
+        }
+        // The last shift of the last arrangement would be seed 256.
+        taken[ARRANGEMENTS as usize - 1] |= 0x80;
+
+        let mut best = (u32::MAX, 0);
+        for arrangement in 0..ARRANGEMENTS {
+            let shift = taken[arrangement as usize].trailing_ones();
+            if shift == SHIFTS {
+                continue;
+            }
+            let offsets = || self.offsets.iter().map(|offsets| offsets[arrangement as usize]);
+            let costs = offsets().map(|offset| self.cost(offset + shift));
+            let cost = costs.sum();
+            if cost < best.0 && self.are_apart(first, offsets()) {
+                best = (cost, arrangement * SHIFTS + shift + 1);
             }
         }
         best.1 as u8
     }
 
-    fn cost(&self, shift: u64) -> u64 {
-        let keys = u64::from(self.level.keys);
-        let first = self.starts.first().map_or(0, |(start, _)| *start);
-        let costs = self.positions.iter().map(|position| {
-            let slot = position + shift;
-            let distance = if slot < first { slot + keys - first } else { slot - first };
-            self.costs[(distance as usize).min(self.costs.len() - 1)]
-        });
-        costs.sum()
+    #[inline]
+    fn cost(&self, distance: u32) -> u32 {
+        self.costs[(distance as usize).min(self.costs.len() - 1)]
+    }
+
+    /// Whether the keys of a bucket get slots of their own.
+    fn are_apart(&self, first: u64, offsets: impl Iterator<Item = u32> + Clone) -> bool {
+        let slots = offsets.map(|offset| self.level.wrap(first + u64::from(offset)));
+        let mut index = 0;
+        slots.clone().all(|slot| {
+            index += 1;
+            slots.clone().take(index - 1).all(|other| other != slot)
+        })
     }
 
     fn take(&mut self, slot: u32) {
-        let mut slot = slot as usize;
-        while slot < self.level.keys as usize + 8 {
-            self.taken[slot / 8] |= 1 << (slot % 8);
-            slot += self.level.keys as usize;
+        let end = u64::from(self.level.keys) + self.level.reach();
+        for slot in (u64::from(slot)..end).step_by(self.level.keys as usize) {
+            let (number, bit) = (slot as usize / 8, slot % 8);
+            self.taken[number] |= 1 << bit;
+            if number > 0 {
+                self.taken[number - 1] |= 1 << (bit + 8);
+            }
         }
     }
 
@@ -290,22 +319,11 @@ impl Slots {
     }
 }
 
-/// Eight slots from `position` on.
-#[inline]
-fn window(taken: &[u8], position: u64) -> u8 {
-    let byte = (position / 8) as usize;
-    (u16::from_le_bytes([taken[byte], taken[byte + 1]]) >> (position % 8)) as u8
-}
-
-fn are_distinct(positions: &[u64]) -> bool {
-    positions.iter().enumerate().all(|(index, position)| !positions[..index].contains(position))
-}
-
 /// `keys of each further level u32… · width u32 · samples u32… · high bits u64… · low bits…`:
 /// an Elias–Fano list of the slots that further levels map to, with the place of every 64th one among the high bits.
 fn write_remap(keys: u32, levels: &[u32], targets: &[u32]) -> Vec<u8> {
-    let width = Remap::width(keys, targets.len() as u64);
     let remap = Remap::new(levels.len() as u32, keys, targets.len() as u64);
+    let width = remap.width;
     let mut samples = Vec::new();
     let mut high = vec![0u64; ((remap.low - remap.high) / 8) as usize];
     let mut low = bits::Writer::default();
@@ -328,38 +346,80 @@ fn write_remap(keys: u32, levels: &[u32], targets: &[u32]) -> Vec<u8> {
 const SAMPLE: u64 = 64;
 
 /// Where the parts of a region's `remap` stand, all derived from the number of keys.
-pub(crate) struct Remap {
-    pub(crate) width: u32,
-    pub(crate) samples: u64,
-    pub(crate) high: u64,
-    pub(crate) low: u64,
+struct Remap {
+    width: u32,
+    samples: u64,
+    high: u64,
+    low: u64,
 }
 
 impl Remap {
     /// `further` counts the levels below the first, `targets` their keys together, `keys` those of the first.
-    pub(crate) fn new(further: u32, keys: u32, targets: u64) -> Remap {
-        let width = Remap::width(keys, targets);
+    fn new(further: u32, keys: u32, targets: u64) -> Remap {
+        let width = (u64::from(keys) / targets.max(1)).max(1).ilog2();
         let samples = u64::from(further) * 4;
         let high = (samples + targets.div_ceil(SAMPLE) * 4).next_multiple_of(8);
         let words = (targets + u64::from(keys >> width)) / 64 + 1;
         Remap { width, samples, high, low: high + words * 8 }
     }
 
-    /// The low bits of each target.
-    fn width(keys: u32, targets: u64) -> u32 {
-        (u64::from(keys) / targets.max(1)).max(1).ilog2()
-    }
-
-    /// The byte of the sample before an index, and how many ones lie between.
-    pub(crate) fn sample(&self, index: u64) -> (u64, u32) {
-        (self.samples + index / SAMPLE * 4, (index % SAMPLE) as u32)
-    }
-
-    /// The byte from which eight hold the low bits of an index, their shift and their mask.
-    pub(crate) fn low_bits(&self, index: u64) -> (u64, u32, u64) {
+    /// The target of an index, given a way to read eight bytes.
+    fn target<E>(
+        &self,
+        index: u64,
+        word_at: impl Fn(u64) -> Result<u64, E>,
+    ) -> Result<Option<u64>, E> {
+        let sample = word_at(self.samples + index / SAMPLE * 4)?;
+        let mut position = sample & u64::from(u32::MAX);
+        let mut ones = (index % SAMPLE) as u32;
+        loop {
+            let at = self.high + position / 64 * 8;
+            if at >= self.low {
+                return Ok(None);
+            }
+            let word = word_at(at)? >> (position % 64);
+            if word.count_ones() > ones {
+                position += u64::from(nth_one(word, ones));
+                break;
+            }
+            ones -= word.count_ones();
+            position = (position / 64 + 1) * 64;
+        }
         let bit = index * u64::from(self.width);
-        (self.low + bit / 8, (bit % 8) as u32, (1 << self.width) - 1)
+        let low = word_at(self.low + bit / 8)? >> (bit % 8) & ((1 << self.width) - 1);
+        Ok(position.checked_sub(index).map(|high| high << self.width | low))
     }
+}
+
+/// The slot of a key whose bucket has seed 0, given ways to read one of the region's seeds and eight bytes of its
+/// `remap`. `Ok(None)`: the bytes are not those of a perfect hash, or lead no further.
+pub(crate) fn lower_slot<E>(
+    point: Point,
+    keys: u32,
+    levels: u32,
+    seed_at: impl Fn(u64) -> Result<u8, E>,
+    word_at: impl Fn(u64) -> Result<u64, E>,
+) -> Result<Option<u32>, E> {
+    let further = levels.saturating_sub(1).min(LEVELS_MAX);
+    let mut seeds = u64::from(Level::new(keys).buckets);
+    let (mut point, mut targets, mut found) = (point, 0, None);
+    for depth in 0..further {
+        let count = word_at(u64::from(depth) * 4)? as u32;
+        if count == 0 || count > keys {
+            return Ok(None);
+        }
+        if found.is_none() {
+            let level = Level::new(count);
+            point = point.again(depth + 1);
+            let seed = seed_at(seeds + u64::from(level.bucket(point)))?;
+            found = level.slot(point, seed).map(|slot| targets + u64::from(slot));
+            seeds += u64::from(level.buckets);
+        }
+        targets += u64::from(count);
+    }
+    let Some(index) = found else { return Ok(None) };
+    let slot = Remap::new(further, keys, targets).target(index, word_at)?;
+    Ok(slot.filter(|slot| *slot < u64::from(keys)).map(|slot| slot as u32))
 }
 
 #[cfg(test)]
@@ -387,16 +447,9 @@ mod tests {
     #[test]
     fn takes_less_than_two_bits_a_key() {
         let count = 262_144;
-        let start = std::time::Instant::now();
         let built = build(&points(count)).expect("few levels");
         let bytes = built.seeds.len() + built.remap.len();
         let bits = bytes as f64 * 8.0 / f64::from(count);
-        eprintln!(
-            "{bits} bits, levels {:?}, remap {} {:?}",
-            built.levels,
-            built.remap.len(),
-            start.elapsed()
-        );
-        assert!(bits < 1.97, "{bits} bits, levels {:?}", built.levels);
+        assert!(bits < 1.95, "{bits} bits, levels {:?}", built.levels);
     }
 }

@@ -12,9 +12,9 @@ use crate::{
     check::Checked,
     format::{self, BLOCK, Header, LINE, REGION},
     hash::{KeyHash, Point},
-    line::{self, Shape, Span},
+    line::{Shape, Span},
     map::{Bytes, prefetch},
-    phast::{LEVELS_MAX, Level, Remap},
+    phast::{self, Level},
     region::Region,
     varint,
 };
@@ -373,49 +373,16 @@ impl Inner {
     /// The slot of a key that left the first level.
     #[cold]
     fn lower_slot(&self, region: &Region, point: Point) -> Result<Option<u32>, ReadError> {
-        let malformed = || self.malformed(format::REMAP, "names a slot beyond the last");
-        let further = region.levels.saturating_sub(1).min(LEVELS_MAX);
-        let number = |at: u64| self.number(&self.remap, region.remap, at);
-        let mut seeds = region.seeds.saturating_add(u64::from(Level::new(region.keys).buckets));
-        let (mut point, mut before, mut found) = (point, 0, None);
-        for depth in 0..further {
-            let keys = number(u64::from(depth) * 4)?;
-            if keys == 0 || keys > region.keys {
-                return Err(malformed());
-            }
-            if found.is_none() {
-                let level = Level::new(keys);
-                point = point.again(depth + 1);
-                let seed = self.byte(&self.seeds, seeds, level.bucket(point))?;
-                found = level.slot(point, seed).map(|slot| before + u64::from(slot));
-                seeds = seeds.saturating_add(u64::from(level.buckets));
-            }
-            before += u64::from(keys);
-        }
-        let Some(index) = found else { return Ok(None) };
-        let remap = Remap::new(further, region.keys, before);
-        let (sample, mut ones) = remap.sample(index);
-        let mut position = u64::from(number(sample)?);
-        loop {
-            let at = remap.high + position / 64 * 8;
-            if at >= remap.low {
-                return Err(malformed());
-            }
-            let word = self.word(&self.remap, region.remap, at)? >> (position % 64);
-            if word.count_ones() > ones {
-                position += u64::from(line::nth_one(word, ones));
-                break;
-            }
-            ones -= word.count_ones();
-            position = (position / 64 + 1) * 64;
-        }
-        let (at, shift, mask) = remap.low_bits(index);
-        let low = self.word(&self.remap, region.remap, at)? >> shift & mask;
-        let slot = position.saturating_sub(index) << remap.width | low;
-        match slot < u64::from(region.keys) {
-            true => Ok(Some(slot as u32)),
-            false => Err(malformed()),
-        }
+        phast::lower_slot(
+            point,
+            region.keys,
+            region.levels,
+            |at| Ok(self.array::<1>(&self.seeds, region.seeds.saturating_add(at))?[0]),
+            |at| {
+                let at = region.remap.saturating_add(at);
+                Ok(u64::from_le_bytes(*self.array(&self.remap, at)?))
+            },
+        )
     }
 
     #[inline]
@@ -495,12 +462,6 @@ impl Inner {
     }
 
     #[inline]
-    fn word(&self, section: &Stretch, start: u64, at: u64) -> Result<u64, ReadError> {
-        let at = start.saturating_add(at);
-        Ok(u64::from_le_bytes(*self.array(section, at)?))
-    }
-
-    #[inline]
     fn array<const N: usize>(&self, section: &Stretch, at: u64) -> Result<&[u8; N], ReadError> {
         let bytes = self.stretch(section, at, N as u64)?;
         bytes.first_chunk().ok_or_else(|| self.malformed(section.name, "is too short"))
@@ -543,9 +504,10 @@ impl Inner {
     }
 }
 
-/// Every key and its values.
+/// Every key and its values; ends with the first error.
 pub struct Iter<'t> {
     table: &'t Inner,
+    /// The number of the region to go on with.
     region: u32,
     current: Option<Region>,
     slot: u32,
@@ -555,33 +517,30 @@ impl<'t> Iterator for Iter<'t> {
     type Item = Result<(&'t [u8], Values<'t>), ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let region = loop {
-            match self.current {
-                Some(region) if self.slot < region.keys => break region,
-                _ if self.region == self.table.header.regions => return None,
-                _ => {}
-            }
-            let region = self.table.region(self.region);
-            self.region += 1;
-            self.slot = 0;
-            match region {
-                Ok(region) => self.current = Some(region),
-                Err(error) => {
-                    self.current = None;
-                    return Some(Err(error));
-                }
-            }
-        };
-        let slot = self.slot;
-        self.slot += 1;
-        Some(self.entry(&region, slot))
+        let entry = self.entry().transpose()?;
+        if entry.is_err() {
+            (self.current, self.region) = (None, self.table.header.regions);
+        }
+        Some(entry)
     }
 }
 
 impl<'t> Iter<'t> {
-    fn entry(&self, region: &Region, slot: u32) -> Result<(&'t [u8], Values<'t>), ReadError> {
-        let (line, index) = self.table.line(region, slot)?;
+    fn entry(&mut self) -> Result<Option<(&'t [u8], Values<'t>)>, ReadError> {
+        let region = loop {
+            match self.current {
+                Some(region) if self.slot < region.keys => break region,
+                _ if self.region == self.table.header.regions => return Ok(None),
+                _ => {
+                    self.current = Some(self.table.region(self.region)?);
+                    self.region += 1;
+                    self.slot = 0;
+                }
+            }
+        };
+        let (line, index) = self.table.line(&region, self.slot)?;
+        self.slot += 1;
         let (key, plain, body) = self.table.parts(self.table.record(line, index)?)?;
-        Ok((key, Values::read(self.table, plain, body)?))
+        Ok(Some((key, Values::read(self.table, plain, body)?)))
     }
 }

@@ -23,7 +23,7 @@ function set(name, value) {
   root.classList.add(`${name}-${settings[name] = value}`);
   try { localStorage.setItem(`sakuin-${name}`, value) } catch {}
   showSettings();
-  if (open) place();
+  reflow();
 }
 
 function showSettings() {
@@ -140,6 +140,12 @@ function hover({ target, clientX: x, clientY: y, pointerType, buttons }) {
   clearTimeout(leaving);
   leaving = 0;
   if (found.box) { box = found.box; show(found.passage, found.at, false) }
+}
+
+// After anything that may have moved the words.
+function reflow() {
+  if (cursor) stand(document.activeElement === cursor);
+  if (open) place();
 }
 
 function moved() {
@@ -274,10 +280,12 @@ function soundOf(passage, word) {
 function fullEntry({ entry: { headwords, readings, senses, common, furigana }, chain }, surface, sound) {
   const form = [...headwords, ...readings].find(form => form[0] === surface[0]) ?? headwords[0] ?? readings[0];
   const asHere = sound && readings.filter(reading => reading.startsWith(sound)), spoken = new Set([...asHere, ...readings]);
-  const heads = headwords.length ? headwords.slice(0, 5).map((head, index) => h("span", {}, ...withFurigana(furigana?.[index] ?? [head], head, asHere[0]))) : readings.map(reading => h("span", {}, reading));
+  const heads = (headwords.length ? headwords : readings).map((head, index) => h("span", {}, ...withFurigana(furigana?.[index] ?? [head], head, headwords.length && asHere[0])));
+  const asWritten = headwords.findIndex(head => head[0] === surface[0]);
+  if (asWritten > 0) heads.unshift(...heads.splice(asWritten, 1));
   return h("section", { class: "entry" },
     chain.length ? h("p", { class: "path" }, h("b", { lang: "ja" }, form), ...chain.map(reason => ` « ${reason}`)) : "",
-    h("h3", { lang: "ja" }, ...heads,
+    h("h3", { lang: "ja" }, ...heads.slice(0, 5),
       headwords.length ? h("span", { class: "readings" }, [...spoken].join("・")) : "",
       common ? h("span", { class: "common", lang: "en" }, "common") : ""),
     h("ol", { class: senses.length > 1 ? "senses" : "senses one" }, ...senses.map(({ tags, glosses }, index) =>
@@ -427,7 +435,8 @@ document.addEventListener("DOMContentLoaded", () => {
   document.body.append(popup);
   document.addEventListener("pointermove", hover, { passive: true });
   root.addEventListener("pointerleave", ({ pointerType }) => pointerType !== "touch" && leave());
-  for (const name of ["scroll", "resize"]) addEventListener(name, moved, { passive: true });
+  addEventListener("scroll", moved, { passive: true });
+  addEventListener("resize", reflow);
   const first = document.querySelector("[data-text]"), [word] = passageOf(first).cut;
   walk = word && { passage: passageOf(first), word };
   if (walk) stand(false);

@@ -53,8 +53,14 @@ impl Automaton {
         self.arrive(Trail { links: Links::NONE, origin: 0, node }, &mut trails, chains);
         count("long chains at stems", chains.long(), 0)?;
         let bare = trails.accepted.iter().map(|(_, chain)| *chain).collect();
+        let mut worth = if trails.accepted.is_empty() { [0; 2] } else { [u64::MAX; 2] };
+        for trail in &trails.live {
+            let next = self.nodes[usize::from(trail.node)].next;
+            worth = [worth[0] | next[0], worth[1] | next[1]];
+        }
         let more = trails.live.iter().filter(|trail| trail.links != Links::NONE);
-        Ok(Beginning { node, bare, more: more.map(|trail| (trail.links, trail.node)).collect() })
+        let more = more.map(|trail| (trail.links, trail.node)).collect();
+        Ok(Beginning { node, worth, bare, more })
     }
 }
 

@@ -138,7 +138,7 @@ impl Body {
 }
 
 /// The part-of-speech tags of a sense.
-pub(super) fn classes(sense: &Sense) -> Vec<String> {
+fn classes(sense: &Sense) -> Vec<String> {
     let is_class = |written: &&String| matches!(tag(written), Some((Sort::Class, _)));
     sense.tags.iter().filter(is_class).cloned().collect()
 }

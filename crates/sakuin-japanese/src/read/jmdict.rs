@@ -383,7 +383,7 @@ impl<R: BufRead> BufRead for Counted<R> {
             let consumed = &available[..length.min(available.len())];
             self.line += consumed.iter().filter(|&&byte| byte == b'\n').count() as u64;
         }
-        self.left -= length as u64;
+        self.left = self.left.saturating_sub(length as u64);
         self.source.consume(length);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{AuxiliaryRow, ClassRow};
-use super::{Class, Paradigm, Place, Reason, Rules, RulesError, StemKind, Step, SuffixRule};
+use super::{Class, Paradigm, Place, Reason, Rules, RulesError, Stem, StemKind, Step, SuffixRule};
 
 pub(super) fn expand(
     classes: &[ClassRow<'_>],
@@ -15,6 +15,7 @@ pub(super) fn expand(
         suffixes: Vec::new(),
         reasons: Vec::new(),
         stems: Vec::new(),
+        stems_of_class: Vec::new(),
     };
     let bases = paradigms(&mut rules, classes);
     for auxiliary in auxiliaries {
@@ -26,6 +27,11 @@ pub(super) fn expand(
     count("classes", rules.classes.len(), 255)?;
     count("reasons", rules.reasons.len(), 254)?;
     count("stems", rules.stems.len(), 255)?;
+    rules.stems_of_class.resize(rules.classes.len(), Vec::new());
+    for (number, stem) in (0..).zip(&rules.stems) {
+        let Class(class) = rules.paradigms[stem.paradigm].class;
+        rules.stems_of_class[usize::from(class)].push(Stem(number));
+    }
     Ok(rules)
 }
 

@@ -129,9 +129,9 @@ fn lines_of_one_meaning_that_share_a_form_are_one_entry() {
          明日 [あす] /(n-t) tomorrow/\n\
          逢う [あう] /(iK) (v5u,vi) to meet/\n\
          明日 [あした] /(n-t) tomorrow/(P)/\n\
-         翌日 [あくるひ] /(n-t) tomorrow/\n\
          会う [かいう] /(n) something else/\n\
          成る [なる] /(v5r,vi) to become/\n\
+         翌日 [あくるひ] /(n-t) tomorrow/\n\
          あう /(v5u,vi) to meet/\n",
     );
     let found: Vec<String> = found.iter().map(forms).collect();
@@ -141,9 +141,9 @@ fn lines_of_one_meaning_that_share_a_form_are_one_entry() {
             "生る / なる",
             "会う(P) 逢う(iK) / あう(P)",
             "明日(P) / あす あした(P)",
-            "翌日 / あくるひ",
             "会う / かいう",
             "成る / なる",
+            "翌日 / あくるひ",
         ]
     );
 }
@@ -159,7 +159,7 @@ fn merged_readings_know_their_headwords() {
 
 #[test]
 fn the_first_line_names_the_dictionary_and_its_day() {
-    let header = "　？？？ /EDICT, EDICT_SUB(P), EDICT2 Japanese-English Files/Copyright/Created: 2021-02-03/\n";
+    let header = "　？？？ /EDICT, EDICT_SUB(P), EDICT2 Japanese-English Files/Copyright 2020/01/2021/Created: 2021-02-03/\n";
     let (summary, items) = items(format!("{header}語 [ご] /(n) word/\r\n\r\n").as_bytes()).unwrap();
     assert_eq!((summary.format, summary.name.as_str()), (Format::Edict, "EDICT"));
     assert_eq!(summary.date.as_deref(), Some("2021-02-03"));
@@ -520,6 +520,14 @@ fn entities_are_names_and_never_expand() {
 }
 
 #[test]
+fn xml_may_be_longer_than_any_entry() {
+    let entry = "<entry><r_ele><reb>き</reb></r_ele><sense><gloss>tree</gloss></sense></entry>\n";
+    let text = format!("<JMdict>{}</JMdict>", entry.repeat(40_000));
+    assert!(text.len() > 3 << 20);
+    assert_eq!(entries(&text).len(), 40_000);
+}
+
+#[test]
 fn xml_elements_that_make_no_entry_are_counted() {
     let text = "<JMdict>\n<entry>\n<k_ele><keb>語</keb></k_ele>\n</entry>\n\
         <entry><r_ele><reb>き</reb></r_ele><sense><gloss>tree</gloss></sense></entry>\n\
@@ -547,7 +555,8 @@ fn xml_that_is_none_names_the_line() {
     assert_eq!(line("<JMdict>\n<entry>\n<k_ele></r_ele>\n</entry>\n</JMdict>"), 3);
     assert_eq!(line("<JMdict>\n<entry>\n<k_ele>"), 3);
     assert_eq!(line("<JMdict>\n<entry><r_ele><reb>a & b</reb>\n"), 2);
-    assert_eq!(line(&format!("<JMdict>\n{}", "<entry>".repeat(50))), 2);
+    let deep = items(format!("<JMdict>\n{}", "<entry>\n".repeat(50)).as_bytes()).unwrap_err();
+    assert_eq!(deep.to_string(), "file: line 17: more than 16 elements deep");
     assert_eq!(line(&format!("<JMdict>\n<entry>{}", "x".repeat(5 << 20))), 2);
     assert!(line(&format!("<JMdict>\n<entry><r_ele>{}", "<reb>き</reb>\n".repeat(1 << 18))) > 1000);
     let mut bytes = b"<JMdict>\n<entry><r_ele><reb>".to_vec();

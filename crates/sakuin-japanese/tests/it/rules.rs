@@ -79,3 +79,32 @@ fn without_each(table: &str) -> impl Iterator<Item = (String, String)> {
 fn row(line: impl AsRef<str>) -> String {
     line.as_ref().split('\t').take(2).collect::<Vec<_>>().join(" ")
 }
+
+/// The list of steps in the reference is made from the tables and their cases. `SAKUIN_UPDATE=1` makes it anew.
+#[test]
+fn the_reference_lists_every_step() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/inflection.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = page.split_once("<!-- steps -->\n").unwrap();
+    let (listed, after) = rest.split_once("<!-- /steps -->").unwrap();
+    let list = list_of_steps();
+    if std::env::var_os("SAKUIN_UPDATE").is_some() {
+        let page = format!("{before}<!-- steps -->\n{list}<!-- /steps -->{after}");
+        std::fs::write(path, page).unwrap();
+    } else {
+        assert!(listed == list, "the list of steps is old: run with SAKUIN_UPDATE=1");
+    }
+}
+
+fn list_of_steps() -> String {
+    let rules = Rules::parse(CLASSES, AUXILIARIES).unwrap();
+    let mut list = String::from("| step | 日本語 | example |\n| --- | --- | --- |\n");
+    for reason in rules.reasons() {
+        let label = rules.label(reason);
+        let has_step = |case: &Vec<&str>| case[4].split("; ").last() == Some(label);
+        let example = cases(ROWS).find(has_step).unwrap_or_else(|| panic!("no case of {label}"));
+        let label_ja = rules.label_ja(reason);
+        list += &format!("| {label} | {label_ja} | {} ← {} |\n", example[1], example[2]);
+    }
+    list
+}

@@ -23,6 +23,9 @@ fn a_tap_opens_a_sheet_and_a_second_tap_closes_it() {
         page.screenshot("phone-tap").await;
         page.tap("間違えて", 0).await;
         page.until("document.querySelector('#popup').hidden").await;
+        page.tap("消えれば", 0).await;
+        page.until("document.querySelector('#popup:not([hidden])')").await;
+        assert_eq!(page.ask(covered).await, false, "the sheet hides the last word of the page");
 
         page.ask("document.querySelector('[data-key=n]').click()").await;
         page.tap("泣いていた", 0).await;
