@@ -6,9 +6,8 @@
 
 mod data;
 mod rows;
-mod sampler;
 
-use sampler::Sampler;
+use bench_sampler::Sampler;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

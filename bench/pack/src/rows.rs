@@ -2,17 +2,13 @@
 
 use std::{collections::HashMap, path::Path};
 
+use bench_sampler::{Sampler, process_time, thread_time};
 use lexindex::{Mphf, PerfectHashIndex};
 use ph::phast::Function2;
 use ptr_hash::{PtrHash, PtrHashParams, bucket_fn::CubicEps, hash::StrongerIntHash};
-use sakuin_pack::{
-    Builder, Content, Hash, Keys, Load, Options, PerfectHash, Table, TableOptions,
-};
+use sakuin_pack::{Builder, Content, Hash, Keys, Load, Options, PerfectHash, Table, TableOptions};
 
-use crate::{
-    data::{self, Random, Strings},
-    sampler::{Sampler, process_time, thread_time},
-};
+use crate::data::{self, Random, Strings};
 
 type Compact = PtrHash<u64, CubicEps, Vec<u32>, StrongerIntHash, Vec<u8>>;
 

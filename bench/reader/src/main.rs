@@ -41,7 +41,8 @@ fn pack(sampler: &mut Sampler, dictionary: &Path) {
     let mut seconds = Vec::new();
     for _ in 0..3 {
         let mut command = Command::new(SAKUIN);
-        command.args(["japanese", "pack", "--words", EDICT, "--names", ENAMDICT, "--kanji", KANJIDIC]);
+        command
+            .args(["japanese", "pack", "--words", EDICT, "--names", ENAMDICT, "--kanji", KANJIDIC]);
         seconds.push(site::cpu_seconds_of(command.arg("--output").arg(dictionary)));
     }
     sampler.samples(row, "s", "sakuin", &seconds);

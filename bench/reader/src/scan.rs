@@ -23,7 +23,9 @@ const LONG_CHARACTERS: usize = 20_000;
 pub fn texts(files: &[String]) -> Vec<Sample> {
     let read = |file: &String| {
         let text = std::fs::read_to_string(file).expect("the text can be read");
-        let name = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into());
+        let name = Path::new(file)
+            .file_stem()
+            .map_or_else(String::new, |stem| stem.to_string_lossy().into());
         Sample { name, text }
     };
     files.iter().map(read).collect()
@@ -37,7 +39,8 @@ pub fn demo_texts() -> Vec<Sample> {
         let story: Value = serde_json::from_str(line).expect("a story a line");
         let html = story["content"].as_str().expect("stories have content");
         for (at, part) in html.split("<rt>").enumerate() {
-            let base = if at == 0 { part } else { part.split_once("</rt>").map_or("", |(_, rest)| rest) };
+            let base =
+                if at == 0 { part } else { part.split_once("</rt>").map_or("", |(_, rest)| rest) };
             let mut in_tag = false;
             text.extend(base.chars().filter(|&c| {
                 in_tag = in_tag && c != '>' || c == '<';
@@ -62,11 +65,15 @@ pub fn scans(sampler: &mut Sampler, dictionary: &Path, texts: &[Sample]) {
         let rounds = if long { 5 } else { 400 };
         let prepared = [Text::plain(text)];
         let scan = || {
-            let times = || (0..rounds).map(|_| dictionary.scan(&Text::plain(text)).expect("sound").len());
+            let times =
+                || (0..rounds).map(|_| dictionary.scan(&Text::plain(text)).expect("sound").len());
             thread_time(rounds, || times().sum::<usize>()) / 1e3
         };
         let page = || {
-            let times = || (0..rounds).map(|_| dictionary.sub_dictionary(&prepared, Tier::Page).expect("sound").len());
+            let times = || {
+                (0..rounds)
+                    .map(|_| dictionary.sub_dictionary(&prepared, Tier::Page).expect("sound").len())
+            };
             thread_time(rounds, || times().sum::<usize>()) / 1e3
         };
         let by_hand = || thread_time(1, || plain.scan(text)) / 1e3;
@@ -79,7 +86,12 @@ pub fn scans(sampler: &mut Sampler, dictionary: &Path, texts: &[Sample]) {
                 ("plain deinflector and hash map, Rust", Box::new(by_hand)),
             ],
         );
-        sampler.samples(&row, "µs", "plain deinflector and dict, Python, words alone", &[python(text) * 1e6]);
+        sampler.samples(
+            &row,
+            "µs",
+            "plain deinflector and dict, Python, words alone",
+            &[python(text) * 1e6],
+        );
         sampler.target(&row, if long { 60_000.0 } else { 200.0 }, None);
         let row = format!("sub-dictionary of a page: {name}, {characters} characters");
         sampler.row(&row, "µs", vec![("sakuin", Box::new(page))]);
@@ -92,11 +104,14 @@ pub fn scans(sampler: &mut Sampler, dictionary: &Path, texts: &[Sample]) {
 /// Time a character over once, twice and four times the text: a scan is linear.
 fn linear(sampler: &mut Sampler, dictionary: &Dictionary, text: &str) {
     let row = "scan of a long text, a character";
-    let subjects = [("sakuin", 1), ("sakuin, twice the text", 2), ("sakuin, four times the text", 4)];
+    let subjects =
+        [("sakuin", 1), ("sakuin, twice the text", 2), ("sakuin, four times the text", 4)];
     let subjects = subjects.map(|(name, times)| {
         let text = text.repeat(times);
         let characters = text.chars().count();
-        let scan = move || thread_time(characters, || dictionary.scan(&Text::plain(&text)).expect("sound").len());
+        let scan = move || {
+            thread_time(characters, || dictionary.scan(&Text::plain(&text)).expect("sound").len())
+        };
         (name, Box::new(scan) as Box<dyn FnMut() -> f64>)
     });
     sampler.row(row, "ns", subjects.into());
@@ -107,7 +122,8 @@ fn python(text: &str) -> f64 {
     let folder = tempfile::tempdir().expect("a folder");
     let (rules, file) = (folder.path().join("rules.json"), folder.path().join("text.txt"));
     std::fs::write(&file, text).expect("the text can be written");
-    let dump = ["run", "--quiet", "--release", "--package", "sakuin-japanese", "--example", "dump_rules"];
+    let dump =
+        ["run", "--quiet", "--release", "--package", "sakuin-japanese", "--example", "dump_rules"];
     let dumped = Command::new("cargo").current_dir("..").args(dump).output().expect("cargo runs");
     std::fs::write(&rules, dumped.stdout).expect("the rules can be written");
     let output = Command::new("python3")

@@ -17,9 +17,11 @@ pub fn site(sampler: &mut Sampler, folder: &Path, dictionary: &Path) {
     let four: Vec<String> = stories.lines().take(4).map(on_one_day).collect();
     let (file, config) = (folder.join("four.jsonl"), folder.join("sakuin.toml"));
     std::fs::write(&file, four.join("\n")).expect("the stories can be written");
-    let text = format!("[server]\nlisten = \"127.0.0.1:0\"\n[reader]\ndictionary = {:?}\n", dictionary);
+    let text =
+        format!("[server]\nlisten = \"127.0.0.1:0\"\n[reader]\ndictionary = {:?}\n", dictionary);
     std::fs::write(&config, text).expect("the configuration can be written");
-    let added = Command::new(SAKUIN).args(["stories", "add", "--config"]).args([&config, &file]).status();
+    let added =
+        Command::new(SAKUIN).args(["stories", "add", "--config"]).args([&config, &file]).status();
     assert!(added.expect("the command runs").success());
 
     let mut server = Command::new(SAKUIN)
@@ -85,7 +87,8 @@ fn cpu_ticks(process: &Child) -> u64 {
 
 /// Memory that is this process's alone: the mapped dictionary is not.
 fn private_megabytes(process: &Child) -> f64 {
-    let rollup = std::fs::read_to_string(format!("/proc/{}/smaps_rollup", process.id())).expect("it runs");
+    let rollup =
+        std::fs::read_to_string(format!("/proc/{}/smaps_rollup", process.id())).expect("it runs");
     let lines = rollup.lines().filter(|line| line.starts_with("Private_"));
     let kilobytes = lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
     kilobytes.sum::<f64>() / 1e3

@@ -59,6 +59,11 @@ impl Sampler {
         }));
     }
 
+    /// The least that `sakuin` should reach in a row, for rates.
+    pub fn target_least(&mut self, row: &str, least: f64) {
+        self.line(&json!({"bench": self.bench, "row": row, "target_least": least}));
+    }
+
     pub fn lines(self) -> String {
         self.lines
     }
