@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 
 /// How an input is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Format {
+pub(crate) enum Format {
     /// An object or a pair a line.
     Jsonl,
     /// `{"k":v}`, `[[k,v],…]`, or an array of objects with `--key`.
@@ -29,7 +29,7 @@ pub enum Format {
 
 /// What a value is wanted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum ContentType {
+pub(crate) enum ContentType {
     /// JSON, checked.
     Json,
     /// UTF-8 text.
@@ -40,18 +40,18 @@ pub enum ContentType {
 
 /// Which part of a record is what.
 #[derive(Clone, Debug)]
-pub struct Fields {
+pub(crate) struct Fields {
     /// The field that holds the key.
-    pub key: Option<String>,
+    pub(crate) key: Option<String>,
     /// The field that holds the value; without it, the whole record is.
-    pub value: Option<String>,
+    pub(crate) value: Option<String>,
     /// What values are wanted as.
-    pub content: ContentType,
+    pub(crate) content: ContentType,
 }
 
 /// Why an input was not read.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// A record is not of a form that has a key and a value.
     #[error("line {line}: {reason}")]
     Record { line: u64, reason: Reason },
@@ -74,12 +74,11 @@ pub enum Error {
 
 /// What is wrong with a record.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reason {
+pub(crate) enum Reason {
     NoKeyNamed,
     NoField(String),
     KeyIsNoScalar,
     ValueIsNoString,
-    NotBase64,
     NotJson,
     NotUtf8,
 }
@@ -93,7 +92,6 @@ impl fmt::Display for Reason {
             Reason::NoField(name) => write!(f, "no field `{name}`"),
             Reason::KeyIsNoScalar => write!(f, "the key is neither a string nor a number"),
             Reason::ValueIsNoString => write!(f, "the value is no string"),
-            Reason::NotBase64 => write!(f, "`base64` is followed by something else"),
             Reason::NotJson => write!(f, "the value is not JSON"),
             Reason::NotUtf8 => write!(f, "the value is not UTF-8"),
         }
@@ -102,7 +100,7 @@ impl fmt::Display for Reason {
 
 impl Error {
     /// What helps.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub(crate) fn hint(&self) -> Option<&'static str> {
         match self {
             Error::Record { reason: Reason::NoKeyNamed, .. } => Some("name it with `--key FIELD`"),
             Error::Record { reason: Reason::ValueIsNoString, .. } => {
@@ -115,7 +113,7 @@ impl Error {
 }
 
 /// A guess from the name, then from the first bytes.
-pub fn guess(name: &str, first: &[u8]) -> Format {
+pub(crate) fn guess(name: &str, first: &[u8]) -> Format {
     match name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref() {
         Some("jsonl" | "ndjson") => return Format::Jsonl,
         Some("json") => return Format::Json,
@@ -134,7 +132,7 @@ pub fn guess(name: &str, first: &[u8]) -> Format {
 }
 
 /// Reads an input to its end and hands on each key with its value.
-pub fn read(
+pub(crate) fn read(
     input: impl BufRead,
     format: Format,
     fields: &Fields,

@@ -15,7 +15,7 @@ use sakuin_japanese::text::Text;
 
 /// Japanese text: dictionaries, inflections, every word of a text.
 #[derive(clap::Subcommand)]
-pub enum Japanese {
+pub(crate) enum Japanese {
     Pack(Pack),
     Deinflect(Deinflect),
     Scan(Scan),
@@ -29,7 +29,7 @@ pub enum Japanese {
 #[command(after_help = "Example:
   sakuin japanese pack --words /usr/share/edict/edict --names /usr/share/edict/enamdict \\
       --kanji /usr/share/edict/kanjidic -o japanese.skn")]
-pub struct Pack {
+pub(crate) struct Pack {
     /// Dictionaries of words: EDICT, EDICT2 or JMdict
     #[arg(long, required = true, num_args = 1.., value_name = "FILE")]
     words: Vec<PathBuf>,
@@ -52,14 +52,14 @@ pub struct Pack {
 #[command(after_help = "Example:
   sakuin japanese deinflect 食べさせられた
   {\"word\":\"食べさせられた\",\"form\":\"食べる\",\"classes\":[\"v1\"],\"reasons\":[…]}")]
-pub struct Deinflect {
+pub(crate) struct Deinflect {
     /// Words; without any, a word a line from standard input
     word: Vec<String>,
 }
 
 /// Print every dictionary word of a text as JSON.
 #[derive(clap::Args)]
-pub struct Scan {
+pub(crate) struct Scan {
     /// A dictionary made by `sakuin japanese pack`
     #[arg(long, value_name = "japanese.skn")]
     dictionary: PathBuf,
@@ -68,7 +68,7 @@ pub struct Scan {
 }
 
 impl Japanese {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         match self {
             Japanese::Pack(command) => command.run(),
             Japanese::Deinflect(command) => command.run(),
@@ -83,7 +83,7 @@ impl Pack {
         let bar = indicatif::ProgressBar::new(files as u64 + 1);
         bar.set_style(indicatif::ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}")?);
         let mut packer = Packer::default();
-        let mut add = |path: &Path, read: &mut dyn FnMut() -> anyhow::Result<Summary>| {
+        let add = |path: &Path, read: &mut dyn FnMut() -> anyhow::Result<Summary>| {
             bar.set_message(path.display().to_string());
             let summary = read().with_context(|| format!("`{}` was not packed", path.display()))?;
             bar.suspend(|| self.report(path, &summary))?;

@@ -88,7 +88,10 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         sakuin_pack::OpenError,
         sakuin_pack::ReadError,
         sakuin_pack::BuildError,
-        sakuin_japanese::dictionary::Error
+        sakuin_japanese::dictionary::Error,
+        sakuin_japanese::read::Error,
+        sakuin_server::ConfigError,
+        sakuin_server::Error
     );
     None
 }

@@ -21,7 +21,7 @@ use crate::input::{self, ContentType, Fields, Format};
   sakuin pack people.jsonl --key id -o people.skn
   sakuin pack stops.csv --key code --value name --content-type text -o stops.skn
   sakuin dump old.skn | sakuin pack - -o new.skn")]
-pub struct Pack {
+pub(crate) struct Pack {
     /// Files to read in this order; `-` is standard input
     #[arg(required = true)]
     input: Vec<PathBuf>,
@@ -81,7 +81,7 @@ enum Duplicates {
 }
 
 impl Pack {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let bar = progress_bar(&self.input)?;
         let first = Source::open(&self.input[0], &bar)?;
         let format = self.format.unwrap_or_else(|| first.guess());
@@ -90,8 +90,14 @@ impl Pack {
             _ => ContentType::Json,
         });
         let fields = Fields { key: self.key.clone(), value: self.value.clone(), content };
-        let mut builder = sakuin_pack::Builder::new(content.into(), self.options());
-        let mut add = |key: &[u8], value: &[u8]| builder.add(key, value).map(|_| ());
+        let writing = progress_bar_of_entries()?;
+        let shown = writing.clone();
+        let options = self.options().progress(move |progress| {
+            shown.set_length(progress.total);
+            shown.set_position(progress.done);
+        });
+        let mut builder = sakuin_pack::Builder::new(content.into(), options);
+        let mut add = |key: &[u8], value: &[u8]| builder.add(key, value);
         let mut source = Some(first);
         for path in &self.input {
             let source = match source.take() {
@@ -102,11 +108,11 @@ impl Pack {
             input::read(source.reader, format, &fields, &mut add)
                 .with_context(|| format!("`{}` was not packed", path.display()))?;
         }
-        bar.set_message("writing");
+        bar.finish_and_clear();
         let report = builder
             .write(&self.output)
             .with_context(|| format!("`{}` was not written", self.output.display()))?;
-        bar.finish_and_clear();
+        writing.finish_and_clear();
         eprintln!(
             "{}: {} keys, {} values, {}",
             self.output.display(),
@@ -118,27 +124,25 @@ impl Pack {
     }
 
     fn options(&self) -> sakuin_pack::Options {
-        let mut options = sakuin_pack::Options {
-            hash: match self.hash {
-                Hash::Phast => sakuin_pack::Hash::Phast,
-                Hash::Chd => sakuin_pack::Hash::Chd,
-            },
-            keys: match self.keys {
-                Keys::Exact => sakuin_pack::Keys::Exact,
-                Keys::Approximate => sakuin_pack::Keys::Approximate { bits: 16 },
-            },
-            duplicates: match self.duplicates {
-                Duplicates::Error => sakuin_pack::Duplicates::Error,
-                Duplicates::First => sakuin_pack::Duplicates::First,
-                Duplicates::Last => sakuin_pack::Duplicates::Last,
-                Duplicates::Keep => sakuin_pack::Duplicates::Keep,
-            },
-            ..sakuin_pack::Options::default()
+        let hash = match self.hash {
+            Hash::Phast => sakuin_pack::Hash::Phast,
+            Hash::Chd => sakuin_pack::Hash::Chd,
         };
-        if let Some(memory) = self.memory {
-            options.memory = memory.0;
+        let keys = match self.keys {
+            Keys::Exact => sakuin_pack::Keys::Exact,
+            Keys::Approximate => sakuin_pack::Keys::Approximate { bits: 16 },
+        };
+        let duplicates = match self.duplicates {
+            Duplicates::Error => sakuin_pack::Duplicates::Error,
+            Duplicates::First => sakuin_pack::Duplicates::First,
+            Duplicates::Last => sakuin_pack::Duplicates::Last,
+            Duplicates::Keep => sakuin_pack::Duplicates::Keep,
+        };
+        let options = sakuin_pack::Options::new().hash(hash).keys(keys).duplicates(duplicates);
+        match self.memory {
+            Some(memory) => options.memory(memory.0 as usize),
+            None => options,
         }
-        options
     }
 }
 
@@ -180,7 +184,7 @@ impl Source {
 }
 
 /// A bar over the bytes of all inputs, or a counter where their size is not known.
-pub fn progress_bar(inputs: &[PathBuf]) -> anyhow::Result<ProgressBar> {
+fn progress_bar(inputs: &[PathBuf]) -> anyhow::Result<ProgressBar> {
     let sizes: Option<u64> = inputs
         .iter()
         .map(|path| {
@@ -193,5 +197,12 @@ pub fn progress_bar(inputs: &[PathBuf]) -> anyhow::Result<ProgressBar> {
         None => "{msg:30} {spinner} {bytes} {elapsed}",
     };
     bar.set_style(ProgressStyle::with_template(template)?);
+    Ok(bar)
+}
+
+/// A bar over the entries of a table being written; it appears when the first are.
+fn progress_bar_of_entries() -> anyhow::Result<ProgressBar> {
+    let style = ProgressStyle::with_template("{msg:30} {wide_bar} {pos}/{len} {eta}")?;
+    let bar = ProgressBar::no_length().with_style(style).with_message("writing");
     Ok(bar)
 }

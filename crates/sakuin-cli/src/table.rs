@@ -8,11 +8,13 @@ use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytesize::ByteSize;
-use sakuin_pack::{Content, Table, TableOptions};
+use sakuin_pack::{Content, Hash, Keys, ReadError, Table, TableOptions};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// Print the values of keys, a value a line. Exit code 1 if a key is absent.
 #[derive(clap::Args)]
-pub struct Get {
+pub(crate) struct Get {
     #[arg(value_name = "FILE.skn")]
     file: PathBuf,
     #[arg(required = true)]
@@ -23,21 +25,21 @@ pub struct Get {
 ///
 /// `sakuin pack` reads this form. Keys and values that are no UTF-8 are printed as `{"base64":"…"}`.
 #[derive(clap::Args)]
-pub struct Dump {
+pub(crate) struct Dump {
     #[arg(value_name = "FILE.skn")]
     file: PathBuf,
 }
 
 /// Check every byte of a table against its checksums, and that every key is found.
 #[derive(clap::Args)]
-pub struct Verify {
+pub(crate) struct Verify {
     #[arg(value_name = "FILE.skn")]
     file: PathBuf,
 }
 
 /// Print what a table holds and how.
 #[derive(clap::Args)]
-pub struct Inspect {
+pub(crate) struct Inspect {
     #[arg(value_name = "FILE.skn")]
     file: PathBuf,
     /// As JSON
@@ -46,7 +48,7 @@ pub struct Inspect {
 }
 
 impl Get {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let table = open(&self.file)?;
         let mut out = BufWriter::new(io::stdout().lock());
         let mut code = ExitCode::SUCCESS;
@@ -71,7 +73,7 @@ impl Get {
 }
 
 impl Dump {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let table = open(&self.file)?;
         let is_json = table.content() == Content::Json;
         let mut out = BufWriter::new(io::stdout().lock());
@@ -104,7 +106,7 @@ fn write_string(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Verify {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let table = open(&self.file)?;
         table.verify().with_context(|| refused(&self.file))?;
         let stats = table.stats();
@@ -119,12 +121,96 @@ impl Verify {
 }
 
 impl Inspect {
-    pub fn run(self) -> anyhow::Result<ExitCode> {
+    pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let table = open(&self.file)?;
-        let stats = table.stats();
-        let meta = table.meta().with_context(|| refused(&self.file))?.map(str::to_owned);
-        let _ = (stats, meta);
+        let facts = Facts::of(&table).with_context(|| refused(&self.file))?;
+        let mut out = io::stdout().lock();
+        if self.json {
+            serde_json::to_writer_pretty(&mut out, &facts)?;
+            writeln!(out)?;
+        } else {
+            facts.print(&mut out)?;
+        }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What `inspect` shows; the names are those of its JSON.
+#[derive(Serialize)]
+struct Facts {
+    keys: u64,
+    values: u64,
+    several_values: bool,
+    file_bytes: u64,
+    content_type: &'static str,
+    key_mode: &'static str,
+    fingerprint_bits: Option<u8>,
+    hash: &'static str,
+    hash_bits_per_key: f64,
+    index_bytes_per_key: f64,
+    format_version: String,
+    content_id: String,
+    sections: Vec<Section>,
+    meta: Option<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct Section {
+    name: String,
+    offset: u64,
+    bytes: u64,
+}
+
+impl Facts {
+    fn of(table: &Table) -> Result<Facts, ReadError> {
+        let stats = table.stats();
+        let (major, minor) = stats.format_version;
+        let (key_mode, fingerprint_bits) = match stats.key_mode {
+            Keys::Exact => ("exact", None),
+            Keys::Approximate { bits } => ("approximate", Some(bits)),
+        };
+        let section = |(name, offset, bytes)| Section { name, offset, bytes };
+        Ok(Facts {
+            keys: stats.keys,
+            values: stats.values,
+            several_values: stats.multi,
+            file_bytes: stats.file_bytes,
+            content_type: match stats.content {
+                Content::Json => "json",
+                Content::Text => "text",
+                Content::Bytes => "bytes",
+            },
+            key_mode,
+            fingerprint_bits,
+            hash: match stats.hash {
+                Hash::Phast => "phast",
+                Hash::Chd => "chd",
+            },
+            hash_bits_per_key: stats.hash_bits_per_key,
+            index_bytes_per_key: stats.index_bytes_per_key,
+            format_version: format!("{major}.{minor}"),
+            content_id: table.content_id(),
+            sections: stats.sections.into_iter().map(section).collect(),
+            meta: table.meta()?.and_then(|meta| RawValue::from_string(meta.to_owned()).ok()),
+        })
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let several = if self.several_values { ", several a key" } else { "" };
+        writeln!(out, "keys            {} ({})", self.keys, self.key_mode)?;
+        writeln!(out, "values          {} ({}{several})", self.values, self.content_type)?;
+        writeln!(out, "file            {}", ByteSize(self.file_bytes))?;
+        writeln!(out, "hash            {}, {:.3} bits a key", self.hash, self.hash_bits_per_key)?;
+        writeln!(out, "index           {:.2} bytes a key", self.index_bytes_per_key)?;
+        writeln!(out, "format version  {}", self.format_version)?;
+        writeln!(out, "content id      {}", self.content_id)?;
+        for Section { name, offset, bytes } in &self.sections {
+            writeln!(out, "section         {name:24} {bytes:>12} bytes at {offset}")?;
+        }
+        match &self.meta {
+            Some(meta) => writeln!(out, "meta            {meta}"),
+            None => Ok(()),
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! A packed Japanese dictionary, open for scanning.
 //!
-//! The file is a packed table (keys `w1`, `n1`, `k食`; JSON values) with five sections of this crate's own:
+//! The file is a packed table (keys `w1`, `n1`, `k食`; JSON values) with six sections of this crate's own:
 //!
 //! | section | holds |
 //! | --- | --- |
 //! | `japanese.alphabet` | the characters of the keys, u32 each, the most frequent first |
 //! | `japanese.trie` | the nodes of [`crate::trie`] |
+//! | `japanese.codes` | the character that leads to each node, u16 each |
 //! | `japanese.tail` | the rests of its leaves, u16 each |
 //! | `japanese.postings` | the lists of [`crate::postings`] |
 //! | `japanese.entries` | where each entry's value is, and how much of it its first three senses take |
@@ -17,7 +18,7 @@ use sakuin_pack::{OpenError, ReadError, Table, ValueId};
 use serde::{Deserialize, Serialize};
 use zerocopy::{
     FromBytes, Immutable, IntoBytes, KnownLayout,
-    little_endian::{U16, U32, U64},
+    little_endian::{U32, U64},
 };
 
 use crate::alphabet::Alphabet;
@@ -192,8 +193,12 @@ impl Dictionary {
     pub(crate) fn sections(&self) -> Result<Sections<'_>, Error> {
         let Inner { table, about, alphabet, stems, .. } = &*self.inner;
         Ok(Sections {
-            trie: Trie::new(typed(table, "japanese.trie")?, typed::<U16>(table, "japanese.tail")?),
-            postings: Postings::new(typed::<U32>(table, "japanese.postings")?),
+            trie: Trie::new(
+                typed(table, "japanese.trie")?,
+                typed(table, "japanese.codes")?,
+                typed(table, "japanese.tail")?,
+            ),
+            postings: Postings::new(typed(table, "japanese.postings")?),
             entries: typed(table, "japanese.entries")?,
             alphabet,
             stems,

@@ -34,7 +34,7 @@ pub struct Reading {
     pub common: bool,
     /// The headwords it belongs to, by index; empty means all of them.
     pub only: Vec<usize>,
-    /// Whether it is a form of its own that reads no headword: バラ beside 薔薇 [ばら].
+    /// Whether it is a form of its own that reads no headword, as バラ beside 薔薇 read ばら.
     pub alone: bool,
     /// What JMdict says of the reading itself: `gikun`, `ok` (outdated kana), `ik`, `rk`, `sk`.
     pub tags: Vec<String>,

@@ -40,7 +40,8 @@ pub fn split<'t, 'k>(
     kanji: &dyn Fn(char) -> Option<&'k Readings>,
 ) -> Vec<Segment<'t>> {
     let (word, sound) = (Characters::of(headword), Characters::of(reading));
-    if word.len() > LENGTH_MAX || sound.len() > LENGTH_MAX {
+    let is_long = word.len() > LENGTH_MAX || sound.len() > LENGTH_MAX;
+    if is_long || is_foreign(&word, reading) {
         return ends(&word, &sound);
     }
     let search = Search::new(&word, &sound, kanji);
@@ -166,7 +167,7 @@ fn changed_first(first: char) -> impl Iterator<Item = (char, u32, bool)> {
     let changes = [
         (translate(first, "かきくけこさしすせそたちつてとはひふへほ", voiced), 1, false),
         (translate(first, "はひふへほちつ", "ぱぴぷぺぽじず"), 2, false),
-        (translate(first, "あいうえおや", "なにぬねのにゃ"), 2, true),
+        (translate(first, "あいうえお", "なにぬねの"), 2, true),
     ];
     changes.into_iter().filter_map(|(changed, cost, after_n)| Some((changed?, cost, after_n)))
 }
@@ -198,6 +199,12 @@ impl<'t> Characters<'t> {
     }
 }
 
+/// Kanji that spell a foreign word share one ruby: 仏蘭西 フランス.
+fn is_foreign(word: &Characters<'_>, reading: &str) -> bool {
+    reading.chars().all(|c| matches!(c, 'ァ'..='ヺ' | 'ー' | '・'))
+        && !word.folded.iter().copied().any(is_kana)
+}
+
 fn is_kana(folded: char) -> bool {
     matches!(folded, 'ぁ'..='ゖ' | 'ー')
 }
@@ -218,9 +225,10 @@ enum Groups {
     Runs,
 }
 
-/// What a group costs, and each character in it: more than any bending of readings.
-const GROUP_COST: u32 = 500;
-const GROUPED_COST: u32 = 1000;
+/// What a group costs, each character in it, and each kana it takes: more than any bending of readings.
+const GROUP_COST: u32 = 50_000;
+const GROUPED_COST: u32 = 100_000;
+const GROUPED_KANA_COST: u32 = 200;
 
 /// A word, its reading and what may be read how.
 struct Search<'s, 'k> {
@@ -328,7 +336,7 @@ impl<'s, 'k> Search<'s, 'k> {
             if self.may_share(groups, at, end) {
                 let cost = GROUP_COST + GROUPED_COST * (end - at) as u32;
                 for until in heard + 1..=self.sound.len() {
-                    step(end, until, cost);
+                    step(end, until, cost + GROUPED_KANA_COST * (until - heard) as u32);
                 }
             }
         }

@@ -169,6 +169,7 @@ impl Packer {
                 .collect();
             sections.add("japanese.alphabet", index.alphabet.as_bytes().to_vec(), false)?;
             sections.add("japanese.trie", index.trie.nodes.as_bytes().to_vec(), false)?;
+            sections.add("japanese.codes", index.trie.codes.as_bytes().to_vec(), false)?;
             sections.add("japanese.tail", index.trie.tail.as_bytes().to_vec(), false)?;
             sections.add("japanese.postings", index.postings.as_bytes().to_vec(), false)?;
             sections.add("japanese.entries", entries.as_bytes().to_vec(), false)
@@ -439,7 +440,8 @@ impl Keys {
             let list = postings::append(&mut postings, groups);
             keys.push((key(&rows[0]).chars().map(|c| codes.code(c)).collect(), list));
         }
-        Index { alphabet, trie: trie::build::build(&keys), postings, keys: keys.len() }
+        let trie = trie::build::build(&keys, alphabet.len() as u16);
+        Index { alphabet, trie, postings, keys: keys.len() }
     }
 }
 

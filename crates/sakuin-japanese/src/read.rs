@@ -15,6 +15,7 @@ mod source;
 mod tags;
 
 use std::{
+    collections::HashMap,
     fs::File,
     io::{self, BufRead, Read},
     path::{Path, PathBuf},
@@ -26,7 +27,10 @@ use self::{
     jmdict::Xml,
     lines::{Encoding, Lines, Problems},
 };
-use crate::entry::{Entry, Kanji};
+use crate::entry::{Entry, Headword, Kanji};
+
+/// No word has more senses. What each inherits from the one before stays bounded that way.
+const SENSES_MAX: usize = 1000;
 
 /// What a file is, guessed from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,7 +239,7 @@ fn read_text(
         Format::Edict => return read_edict(lines, each),
         Format::Kanjidic => |line| kanjidic::parse(line).map(Item::Kanji),
         Format::Enamdict => |line| Line::parse(line).map(|line| Item::Entry(line.name())),
-        _ => |line| Line::parse(line).map(|line| Item::Entry(line.entry())),
+        _ => |line| Line::parse(line)?.entry().map(Item::Entry),
     };
     read_lines(format, lines, |line| {
         each(parse(line)?);
@@ -294,9 +298,21 @@ fn read_edict(lines: &mut Lines<impl BufRead>, each: &mut dyn FnMut(Item)) -> io
     Ok(found)
 }
 
+/// Where each headword of an entry stands, by its text.
+fn headword_places(headwords: &[Headword]) -> HashMap<&str, usize> {
+    headwords.iter().enumerate().map(|(at, headword)| (headword.text.as_str(), at)).collect()
+}
+
+/// The headwords a reading belongs to, in order; all of them are no restriction.
+fn restriction(mut only: Vec<usize>, headwords: usize) -> Vec<usize> {
+    only.sort_unstable();
+    only.dedup();
+    if only.len() == headwords { Vec::new() } else { only }
+}
+
 /// Guesses the format from the first lines of a file: by its header, else by what its lines look like.
 fn guess(head: &[u8]) -> Option<Format> {
-    if head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start().starts_with(b"<") {
+    if head.trim_ascii_start().starts_with(b"<") {
         return Some(Format::Jmdict); // The root element tells which of the two.
     }
     let encoding = Encoding::guess(head);

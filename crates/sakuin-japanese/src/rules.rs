@@ -38,6 +38,7 @@ pub struct Rules {
     suffixes: Vec<SuffixRule>,
     reasons: Vec<Step>,
     stems: Vec<StemKind>,
+    stems_of_class: Vec<Vec<Stem>>,
 }
 
 /// The part a step plays in the control of chains.
@@ -151,24 +152,24 @@ impl Rules {
     /// assert_eq!(stems, [("書".to_owned(), rules.stem("v5k").unwrap())]);
     /// ```
     pub fn stems(&self, class: Class, word: &str) -> Vec<(String, Stem)> {
-        let mut stems = Vec::new();
-        for (number, stem) in self.stems.iter().enumerate() {
-            let paradigm = &self.paradigms[stem.paradigm];
-            if paradigm.class != class || !self.fits(stem.paradigm, word) {
-                continue;
-            }
-            let before = &word[..word.len() - paradigm.cut.len()];
-            let text = format!("{before}{}", stem.consumed);
-            if !text.is_empty() && (before.is_empty() || !stem.alone) {
-                stems.push((text, Stem(number as u8)));
-            }
-        }
-        stems
+        let text = |number: &Stem| {
+            let stem = &self.stems[usize::from(number.0)];
+            let before = word.strip_suffix(self.paradigms[stem.paradigm].cut.as_str())?;
+            let here = (before.is_empty() || !stem.alone) && self.fits(stem.paradigm, word);
+            here.then(|| ([before, &stem.consumed].concat(), *number))
+        };
+        let stems = self.stems_of_class[usize::from(class.0)].iter().filter_map(text);
+        stems.filter(|(text, _)| !text.is_empty()).collect()
     }
 
     /// The name of a stem in files.
     pub fn stem_name(&self, stem: Stem) -> &str {
         &self.stems[usize::from(stem.0)].name
+    }
+
+    /// The names of all stems, that of [`Stem`] 0 first.
+    pub fn stem_names(&self) -> impl Iterator<Item = &str> {
+        self.stems.iter().map(|stem| stem.name.as_str())
     }
 
     /// The stem of that name.

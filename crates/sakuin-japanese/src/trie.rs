@@ -1,95 +1,92 @@
-//! The trie of all keys: a double array over folded characters, read in place.
+//! The trie of all keys, in level order, read in place.
 //!
-//! One [`Node`] is 16 bytes. The child of a node for the character with code `c` stands at `base ^ c` if
-//! that node's `check` names the parent. A node below which only one key is left is a *leaf*: the rest of
-//! that key stands in the tail, its length and first character in the node, so that most walks end without
-//! looking there (minimal prefix, as in Aoe's "An Efficient Digital Search Algorithm by Using a
-//! Double-Array Structure", 1989). Codes are given by frequency, which keeps siblings near each other.
+//! Nodes stand level by level, so the children of a node stand side by side, and so do the characters that
+//! lead to them: finding a child is a search in a short row of u16. The root's children are as many as there
+//! are characters, each at the index that is its code, so the first step is no search at all. A node below
+//! which only one key is left is a *leaf*: the rest of that key stands in the tail, its length and first
+//! character in the node, so that most walks end without looking there. A node costs 14 bytes, and there is
+//! about one a key.
 
-use zerocopy::{
-    FromBytes, Immutable, IntoBytes, KnownLayout, little_endian::U16, little_endian::U32,
-};
+use zerocopy::little_endian::{U16, U32};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// A node of the double array.
+/// A node.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct Node {
-    /// Where the children are; of a leaf, where its rest begins in the tail.
-    base: U32,
-    /// The parent's index and one bit: whether this is a leaf. Free nodes name no parent.
-    check: U32,
+    /// The index of the first child. Of a leaf, where its rest begins in the tail.
+    below: U32,
     /// What the key ending here means, 0 if none does. Of a leaf, what the key ending in the tail means.
     value: U32,
-    /// Of a leaf: length of the rest and its first character's code.
-    rest: U16,
+    /// How many children. Of a leaf, [`LEAF`] and the length of its rest.
+    count: U16,
+    /// Of a leaf with a rest, the first character of it.
     first: U16,
 }
 
-/// The bit of `check` that marks a leaf.
-const LEAF: u32 = 1 << 31;
-/// The parent of no node: marks free nodes.
-const FREE: u32 = LEAF - 1;
+/// The bit of `count` that marks a leaf.
+const LEAF: u16 = 1 << 15;
 const ROOT: u32 = 0;
+/// In a row of siblings up to this long, looking at each is faster than halving.
+const SHORT_ROW: usize = 16;
 
 /// A trie in its sections.
 #[derive(Clone, Copy)]
 pub(crate) struct Trie<'s> {
     nodes: &'s [Node],
+    /// The character that leads to each node.
+    codes: &'s [U16],
     tail: &'s [U16],
 }
 
 /// How far a walk has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cursor {
-    /// At a node of the double array.
-    Node(u32),
-    /// Inside the rest of a leaf: its index and how much of the rest is read.
-    Rest(u32, u16),
+pub(crate) struct Cursor {
+    node: u32,
+    /// How much of a leaf's rest is read.
+    read: u16,
 }
 
 impl<'s> Trie<'s> {
-    pub(crate) fn new(nodes: &'s [Node], tail: &'s [U16]) -> Trie<'s> {
-        Trie { nodes, tail }
+    pub(crate) fn new(nodes: &'s [Node], codes: &'s [U16], tail: &'s [U16]) -> Trie<'s> {
+        Trie { nodes, codes, tail }
     }
 
     pub(crate) fn root(&self) -> Cursor {
-        Cursor::Node(ROOT)
+        Cursor { node: ROOT, read: 0 }
     }
 
     /// The place one character further, if any key goes on that way.
     #[inline]
     pub(crate) fn step(&self, cursor: Cursor, code: u16) -> Option<Cursor> {
-        match cursor {
-            Cursor::Node(at) => {
-                let node = self.nodes.get(at as usize)?;
-                if node.check.get() & LEAF != 0 {
-                    return (node.rest.get() > 0 && node.first.get() == code)
-                        .then_some(Cursor::Rest(at, 1));
-                }
-                let child = node.base.get() ^ u32::from(code);
-                let found = self.nodes.get(child as usize)?;
-                (found.check.get() & !LEAF == at && child != ROOT).then_some(Cursor::Node(child))
-            }
-            Cursor::Rest(at, read) => {
-                let node = self.nodes.get(at as usize)?;
-                if read >= node.rest.get() {
-                    return None;
-                }
-                let next = self.tail.get(node.base.get() as usize + usize::from(read))?;
-                (next.get() == code).then_some(Cursor::Rest(at, read + 1))
-            }
+        let Cursor { node: at, read } = cursor;
+        let node = self.nodes.get(at as usize)?;
+        let (below, count) = (node.below.get() as usize, node.count.get());
+        if at == ROOT {
+            return (code != 0 && code <= count).then_some(Cursor { node: u32::from(code), read });
         }
+        if count & LEAF == 0 {
+            let row = self.codes.get(below..below + usize::from(count))?;
+            let child = find(row, code)?;
+            return Some(Cursor { node: (below + child) as u32, read: 0 });
+        }
+        let next = match read {
+            _ if read >= count & !LEAF => return None,
+            0 => node.first,
+            _ => *self.tail.get(below + usize::from(read))?,
+        };
+        (next.get() == code).then_some(Cursor { node: at, read: read + 1 })
     }
 
     /// What the key that ends here means; 0 if none does.
     #[inline]
     pub(crate) fn value(&self, cursor: Cursor) -> u32 {
-        let (at, read) = match cursor {
-            Cursor::Node(at) => (at, 0),
-            Cursor::Rest(at, read) => (at, read),
-        };
-        match self.nodes.get(at as usize) {
-            Some(node) if node.rest.get() == read => node.value.get(),
+        match self.nodes.get(cursor.node as usize) {
+            Some(node)
+                if node.count.get() & LEAF == 0 || node.count.get() & !LEAF == cursor.read =>
+            {
+                node.value.get()
+            }
             _ => 0,
         }
     }
@@ -107,145 +104,91 @@ impl<'s> Trie<'s> {
     }
 }
 
-/// Builds the double array from keys in ascending order, each once, with values above 0.
+/// Where `code` stands in a row of siblings, which are in ascending order.
+#[inline]
+fn find(row: &[U16], code: u16) -> Option<usize> {
+    if row.len() <= SHORT_ROW {
+        row.iter().position(|sibling| sibling.get() == code)
+    } else {
+        row.binary_search_by_key(&code, |sibling| sibling.get()).ok()
+    }
+}
+
+/// Building a trie.
 #[cfg(feature = "pack")]
 pub(crate) mod build {
-    use super::{FREE, LEAF, Node, ROOT, U16, U32};
+    use super::{LEAF, Node, U16, U32};
 
     /// The sections of a trie.
     pub(crate) struct Built {
         pub(crate) nodes: Vec<Node>,
+        pub(crate) codes: Vec<U16>,
         pub(crate) tail: Vec<U16>,
     }
 
-    /// How many free nodes are tried for a set of children before the array is made longer.
-    const TRIES: usize = 256;
+    /// Builds a trie of keys, each once, those with a common beginning next to each other and a key that
+    /// begins others before them. Keys are rows of codes from 1 to `codes`, shorter than 32,768; values are
+    /// above 0.
+    pub(crate) fn build(keys: &[(Vec<u16>, u32)], codes: u16) -> Built {
+        let mut built =
+            Built { nodes: vec![Node::default()], codes: vec![U16::ZERO], tail: vec![] };
+        built.nodes[0].below = U32::new(1);
+        built.nodes[0].count = U16::new(codes);
+        built.nodes.resize(1 + usize::from(codes), Node::default());
+        built.codes.extend((1..=codes).map(U16::new));
 
-    /// Keys are rows of codes from 1 to 65,535, at most 65,535 long.
-    pub(crate) fn build(keys: &[(Vec<u16>, u32)]) -> Built {
-        let mut builder = Builder { block: 256, ..Builder::default() };
-        let largest = keys.iter().flat_map(|(key, _)| key).max().copied().unwrap_or(0);
-        while builder.block <= usize::from(largest) {
-            builder.block *= 2;
-        }
-        builder.grow();
-        builder.take(ROOT, ROOT);
-        builder.place(ROOT, keys, 0);
-        while builder.nodes.last().is_some_and(|node| node.check.get() == FREE) {
-            builder.nodes.pop();
-        }
-        Built { nodes: builder.nodes, tail: builder.tail }
-    }
-
-    #[derive(Default)]
-    struct Builder {
-        nodes: Vec<Node>,
-        tail: Vec<U16>,
-        /// Free nodes as a ring through `next` and `previous`, `head` its first.
-        next: Vec<u32>,
-        previous: Vec<u32>,
-        head: Option<u32>,
-        /// The array grows by this power of two, above every code, so that `base ^ code` never leaves it.
-        block: usize,
-        codes: Vec<u16>,
-    }
-
-    impl Builder {
-        /// Gives `parent`, which `keys` share `depth` characters to, its value and its children.
-        fn place(&mut self, parent: u32, keys: &[(Vec<u16>, u32)], depth: usize) {
-            let (here, below) = match keys.split_first() {
-                Some(((key, value), below)) if key.len() == depth => (*value, below),
-                _ => (0, keys),
-            };
-            if let ([(key, value)], 0) = (below, here)
-                && parent != ROOT
-            {
-                return self.leaf(parent, &key[depth..], *value);
-            }
-            self.nodes[parent as usize].value = U32::new(here);
-            let children = || below.chunk_by(|(a, _), (b, _)| a[depth] == b[depth]);
-            let mut codes = std::mem::take(&mut self.codes);
-            codes.clear();
-            codes.extend(children().map(|keys| keys[0].0[depth]));
-            if let Some(&first) = codes.first() {
-                let base = self.find_base(first, &codes);
-                self.nodes[parent as usize].base = U32::new(base);
-                for &code in &codes {
-                    self.take(base ^ u32::from(code), parent);
-                }
-                self.codes = codes;
-                for keys in children() {
-                    self.place(base ^ u32::from(keys[0].0[depth]), keys, depth + 1);
-                }
-            } else {
-                self.codes = codes;
+        // The keys below each node that has some, and how many characters they share.
+        let mut level: Vec<(usize, &[(Vec<u16>, u32)], usize)> = Vec::new();
+        for keys in keys.chunk_by(|(a, _), (b, _)| a.first() == b.first()) {
+            if let Some(&code) = keys[0].0.first() {
+                level.push((usize::from(code), keys, 1));
             }
         }
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for (at, keys, depth) in level {
+                let (value, below) = match keys.split_first() {
+                    Some(((key, value), below)) if key.len() == depth => (*value, below),
+                    _ => (0, keys),
+                };
+                match below {
+                    [(key, value_below)] if value == 0 => {
+                        built.nodes[at] = built.leaf(&key[depth..], *value_below);
+                    }
+                    [] => built.nodes[at] = built.leaf(&[], value),
+                    _ => {
+                        let mut rows: Vec<_> =
+                            below.chunk_by(|(a, _), (b, _)| a[depth] == b[depth]).collect();
+                        rows.sort_unstable_by_key(|keys| keys[0].0[depth]);
+                        let first = built.nodes.len();
+                        built.nodes[at] = Node {
+                            below: U32::new(first as u32),
+                            value: U32::new(value),
+                            count: U16::new(rows.len() as u16),
+                            first: U16::ZERO,
+                        };
+                        built.nodes.resize(first + rows.len(), Node::default());
+                        built.codes.extend(rows.iter().map(|keys| U16::new(keys[0].0[depth])));
+                        let child = |(row, keys)| (first + row, keys, depth + 1);
+                        next.extend(rows.into_iter().enumerate().map(child));
+                    }
+                }
+            }
+            level = next;
+        }
+        built
+    }
 
-        fn leaf(&mut self, at: u32, rest: &[u16], value: u32) {
-            let node = &mut self.nodes[at as usize];
-            node.check = U32::new(node.check.get() | LEAF);
-            node.value = U32::new(value);
-            node.base = U32::new(self.tail.len() as u32);
-            node.rest = U16::new(rest.len() as u16);
-            node.first = U16::new(rest.first().copied().unwrap_or(0));
+    impl Built {
+        fn leaf(&mut self, rest: &[u16], value: u32) -> Node {
+            let below = U32::new(self.tail.len() as u32);
             self.tail.extend(rest.iter().map(|&code| U16::new(code)));
-        }
-
-        fn find_base(&mut self, first: u16, codes: &[u16]) -> u32 {
-            let mut tried = 0;
-            let mut free = self.head;
-            while let Some(at) = free {
-                let base = at ^ u32::from(first);
-                if codes.iter().all(|&code| self.is_free(base ^ u32::from(code))) {
-                    return base;
-                }
-                tried += 1;
-                free = Some(self.next[at as usize])
-                    .filter(|&next| Some(next) != self.head && tried < TRIES);
+            Node {
+                below,
+                value: U32::new(value),
+                count: U16::new(LEAF | rest.len() as u16),
+                first: U16::new(rest.first().copied().unwrap_or(0)),
             }
-            let start = self.nodes.len() as u32;
-            self.grow();
-            start
-        }
-
-        fn is_free(&self, at: u32) -> bool {
-            self.nodes.get(at as usize).is_some_and(|node| node.check.get() == FREE)
-        }
-
-        fn grow(&mut self) {
-            let from = self.nodes.len();
-            let free = Node { check: U32::new(FREE), ..Node::default() };
-            self.nodes.resize(from + self.block, free);
-            self.next.resize(from + self.block, 0);
-            self.previous.resize(from + self.block, 0);
-            for at in from as u32..(from + self.block) as u32 {
-                match self.head {
-                    None => {
-                        self.head = Some(at);
-                        self.next[at as usize] = at;
-                        self.previous[at as usize] = at;
-                    }
-                    Some(head) => {
-                        let last = self.previous[head as usize];
-                        self.next[last as usize] = at;
-                        self.previous[at as usize] = last;
-                        self.next[at as usize] = head;
-                        self.previous[head as usize] = at;
-                    }
-                }
-            }
-        }
-
-        /// Takes a free node for a child of `parent`.
-        fn take(&mut self, at: u32, parent: u32) {
-            let (next, previous) = (self.next[at as usize], self.previous[at as usize]);
-            self.next[previous as usize] = next;
-            self.previous[next as usize] = previous;
-            if self.head == Some(at) {
-                self.head = Some(next).filter(|&next| next != at);
-            }
-            self.nodes[at as usize].check = U32::new(parent);
         }
     }
 }
@@ -259,8 +202,8 @@ mod tests {
     /// Every key has its value, every prefix and every extension that is no key has none.
     fn check(keys: BTreeMap<Vec<u16>, u32>) {
         let rows: Vec<_> = keys.clone().into_iter().collect();
-        let built = build::build(&rows);
-        let trie = Trie::new(&built.nodes, &built.tail);
+        let built = build::build(&rows, 6000);
+        let trie = Trie::new(&built.nodes, &built.codes, &built.tail);
         let expected = |key: &[u16]| keys.get(key).copied().unwrap_or(0);
         for key in keys.keys() {
             for end in 0..=key.len() {

@@ -2,7 +2,7 @@
 //! Regions know nothing of one another, so they are built on as many threads as there are, with the same result.
 
 use crate::{
-    Duplicates, Hash, Keys,
+    Duplicates, Hash, Keys, chd,
     entry::{Entry, EntryValue},
     hash::Point,
     line::Shape,
@@ -49,7 +49,10 @@ pub(crate) fn build(plan: &Plan, bytes: &[u8]) -> Result<BuiltRegion, Failure> {
     let built = match plan.hash {
         _ if points.is_empty() => phast::Built::default(),
         Hash::Phast => phast::build(&points).ok_or(Failure::NoPerfectHash)?,
-        Hash::Chd => return Err(Failure::NoPerfectHash),
+        Hash::Chd => {
+            let (seeds, slots) = chd::build(&points).ok_or(Failure::NoPerfectHash)?;
+            phast::Built { levels: vec![points.len() as u32], seeds, remap: Vec::new(), slots }
+        }
     };
 
     let mut by_slot = vec![0; groups.len()];

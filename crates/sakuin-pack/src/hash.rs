@@ -68,7 +68,7 @@ pub(crate) fn scale(fraction: u64, range: u32) -> u32 {
 
 /// A bijection in which every bit of the input moves every bit of the output.
 #[inline]
-pub(crate) fn mix(mut bits: u64) -> u64 {
+pub(crate) const fn mix(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     bits ^ (bits >> 33)

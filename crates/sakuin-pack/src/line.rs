@@ -165,6 +165,15 @@ fn neighbours(ones: u128, index: u32) -> (u32, u32) {
     (previous, ones.trailing_zeros())
 }
 
+/// The position of the one that has `index` ones below it.
+#[inline]
+pub(crate) fn nth_one(mut word: u64, index: u32) -> u32 {
+    for _ in 0..index {
+        word &= word.wrapping_sub(1);
+    }
+    word.trailing_zeros()
+}
+
 #[inline]
 fn word(line: &[u8; LINE], at: usize) -> u64 {
     let mut bytes = [0; 8];

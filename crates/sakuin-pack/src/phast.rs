@@ -1,22 +1,20 @@
-//! The default perfect hash, after PHast (Beling and Sanders, 2025): one seed byte for about 4.5 keys.
+//! The default perfect hash, after PHast (Beling and Sanders, 2025): one seed byte for 4.4 keys.
 //!
-//! A key's position along the range chooses its bucket and, in the same proportion, the stretch of slots
-//! where it may land. The bucket's seed picks one of four arrangements of its keys within the stretch and
-//! shifts it by 0 to 63 slots; 64 shifts are tried in one go, as the bits of a word. Buckets are placed in
-//! sweeps from left to right, the fuller ones running ahead, each as far left as it fits.
+//! A key's position along the range chooses its bucket and, in the same proportion, the slice of slots
+//! where it may land. The bucket's seed picks one of 32 arrangements of its keys within the slice and
+//! shifts it by 0 to 7 slots; the eight shifts are tried in one go, as bits of a byte. Buckets are placed in
+//! sweeps from left to right, the fuller ones running ahead, each where it fills the slots left behind best.
 //! A bucket that fits nowhere gets seed 0 and its keys, about one in a hundred, go to the next level:
 //! a smaller perfect hash of the same form, whose slots are mapped to those that stayed free here.
 
 use crate::{
     bits,
-    hash::{Point, scale},
+    hash::{Point, mix, scale},
+    line::nth_one,
 };
 
 /// Levels after which a build gives up and asks for another hash seed; three or four are usual.
-pub(crate) const LEVELS_MAX: u32 = 32;
-
-/// Remapped slots are kept as a base every so many and packed differences between.
-const RUN: usize = 32;
+const LEVELS_MAX: u32 = 32;
 
 /// The sizes of one level, all derived from its number of keys.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +28,7 @@ impl Level {
     /// A level of at least one key.
     #[inline]
     pub(crate) fn new(keys: u32) -> Level {
-        let slice_bits = keys.ilog2().min(SLICE_BITS_MAX);
+        let slice_bits = (keys.ilog2() / 2 + 2).min(SLICE_BITS_MAX).min(keys.ilog2());
         Level { keys, buckets: buckets(keys), slice_shift: 64 - slice_bits }
     }
 
@@ -50,10 +48,26 @@ impl Level {
     /// Where an arrangement puts a key before the bucket is shifted.
     #[inline]
     fn position(&self, point: Point, arrangement: u32) -> u64 {
-        let spread = point.place.wrapping_mul(ARRANGEMENTS[arrangement as usize]);
+        self.start(point) + self.within(point, arrangement)
+    }
+
+    /// The first slot of a key's slice.
+    #[inline]
+    fn start(&self, point: Point) -> u64 {
+        u64::from(scale(point.along, self.keys))
+    }
+
+    #[inline]
+    fn within(&self, point: Point, arrangement: u32) -> u64 {
+        let spread = point.place.wrapping_mul(MULTIPLIERS[arrangement as usize]);
         // A shift by 64, in a level of one key, leaves nothing.
-        let within = spread.checked_shr(self.slice_shift).unwrap_or(0);
-        u64::from(scale(point.along, self.keys)) + within
+        spread.checked_shr(self.slice_shift).unwrap_or(0)
+    }
+
+    /// How far a slot may lie from the beginning of a key's slice.
+    fn reach(&self) -> u64 {
+        let slice = 1u64.checked_shl(64 - self.slice_shift).unwrap_or(1);
+        slice + u64::from(SHIFTS)
     }
 
     #[inline]
@@ -63,19 +77,29 @@ impl Level {
     }
 }
 
-const SLICE_BITS_MAX: u32 = 10;
-const SHIFTS: u32 = 64;
-const ARRANGEMENTS: [u64; 4] =
-    [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03, 0x8cb9_2ba7_2f3d_8dd7, 0xaef1_7502_108e_f2d9];
+const SLICE_BITS_MAX: u32 = 11;
+const SHIFTS: u32 = 8;
+const ARRANGEMENTS: u32 = 32;
 
-/// Buckets of a level of `keys` keys: 4.5 keys each.
+/// What each arrangement multiplies a key's placing bits by.
+const MULTIPLIERS: [u64; ARRANGEMENTS as usize] = {
+    let mut multipliers = [0; ARRANGEMENTS as usize];
+    let mut index = 0;
+    while index < multipliers.len() {
+        multipliers[index] = mix(index as u64 + 1) | 1;
+        index += 1;
+    }
+    multipliers
+};
+
+/// Buckets of a level of `keys` keys: 4.4 keys each.
 #[inline]
 fn buckets(keys: u32) -> u32 {
-    (u64::from(keys) * 2).div_ceil(9) as u32
+    (u64::from(keys) * 5).div_ceil(22) as u32
 }
 
-/// How many buckets ahead of the emptiest a bucket of each size is placed.
-const AHEAD: [i64; 12] = [0, 0, 45, 90, 135, 180, 225, 270, 315, 360, 405, 450];
+/// How many buckets ahead of the emptiest a bucket of each size is placed, for slices of 2,048 slots.
+const AHEAD: [i64; 13] = [0, 0, 239, 369, 428, 457, 496, 529, 558, 585, 609, 630, 649];
 
 /// A perfect hash built for one region.
 #[derive(Default)]
@@ -90,24 +114,16 @@ pub(crate) struct Built {
     pub(crate) slots: Vec<u32>,
 }
 
-/// Builds a perfect hash of distinct points sorted by `along`; `None` if too many levels were needed.
+/// Builds a perfect hash of distinct points, in any order; `None` if too many levels were needed.
 pub(crate) fn build(points: &[Point]) -> Option<Built> {
-    let mut built = Built {
-        levels: Vec::new(),
-        seeds: Vec::new(),
-        remap: Vec::new(),
-        slots: vec![0; points.len()],
-    };
-    let (seeds, free) = place(points, |index, slot| built.slots[index] = slot);
+    let mut slots = vec![0; points.len()];
     let level = Level::new(points.len() as u32);
-    built.levels.push(level.keys);
-    let mut left: Vec<(Point, u32)> = points
-        .iter()
-        .enumerate()
-        .filter(|(_, point)| seeds[level.bucket(**point) as usize] == 0)
-        .map(|(index, point)| (*point, index as u32))
-        .collect();
-    built.seeds = seeds;
+    let mut left = Vec::new();
+    let (seeds, free) = place(level, points, |index, slot| match slot {
+        Some(slot) => slots[index] = slot,
+        None => left.push((points[index], index as u32)),
+    });
+    let mut built = Built { levels: vec![level.keys], seeds, remap: Vec::new(), slots };
 
     // Slots of the further levels, one range after the other, with the key that has each.
     let mut taken: Vec<Option<u32>> = Vec::new();
@@ -118,17 +134,16 @@ pub(crate) fn build(points: &[Point]) -> Option<Built> {
         if depth == LEVELS_MAX {
             return None;
         }
-        for (point, _) in &mut left {
-            *point = point.again(depth);
-        }
-        left.sort_unstable();
-        let points: Vec<Point> = left.iter().map(|(point, _)| *point).collect();
+        let points: Vec<Point> = left.iter().map(|(point, _)| point.again(depth)).collect();
         let level = Level::new(points.len() as u32);
         let base = taken.len();
         taken.resize(base + points.len(), None);
-        let (seeds, _) =
-            place(&points, |index, slot| taken[base + slot as usize] = Some(left[index].1));
-        left.retain(|(point, _)| seeds[level.bucket(*point) as usize] == 0);
+        let mut still_left = Vec::new();
+        let (seeds, _) = place(level, &points, |index, slot| match slot {
+            Some(slot) => taken[base + slot as usize] = Some(left[index].1),
+            None => still_left.push((points[index], left[index].1)),
+        });
+        left = still_left;
         built.levels.push(level.keys);
         built.seeds.extend(seeds);
     }
@@ -144,30 +159,28 @@ pub(crate) fn build(points: &[Point]) -> Option<Built> {
             }
             targets.push(last);
         }
-        built.remap = write_remap(&built.levels[1..], &targets);
+        built.remap = write_remap(level.keys, &built.levels[1..], &targets);
     }
     Some(built)
 }
 
-/// Gives every bucket of one level a seed, tells the slot of each placed point, and returns the free slots.
-fn place(points: &[Point], mut tell: impl FnMut(usize, u32)) -> (Vec<u8>, Vec<u32>) {
-    let level = Level::new(points.len() as u32);
-    let mut starts = Vec::with_capacity(level.buckets as usize + 1);
-    let mut index = 0;
-    for bucket in 0..level.buckets {
-        starts.push(index as u32);
-        while index < points.len() && level.bucket(points[index]) == bucket {
-            index += 1;
-        }
-    }
-    starts.push(index as u32);
+/// Gives every bucket of one level a seed, tells the slot of each point or that it has none,
+/// and returns the seeds and the free slots.
+fn place(
+    level: Level,
+    points: &[Point],
+    mut tell: impl FnMut(usize, Option<u32>),
+) -> (Vec<u8>, Vec<u32>) {
+    let (starts, order) = by_bucket(&level, points);
+    let slice = 1i64 << (64 - level.slice_shift);
+    let ahead = AHEAD.map(|buckets| (buckets * slice) >> SLICE_BITS_MAX);
+    let fullest = ahead.len() - 1;
 
     let mut seeds = vec![0; level.buckets as usize];
-    let mut slots = Slots::new(level.keys);
-    let fullest = AHEAD.len() - 1;
-    for sweep in -AHEAD[fullest]..i64::from(level.buckets) {
+    let mut slots = Slots::new(level);
+    for sweep in -ahead[fullest]..i64::from(level.buckets) {
         for size in (1..=fullest).rev() {
-            let bucket = sweep + AHEAD[size];
+            let bucket = sweep + ahead[size];
             if bucket < 0 || bucket >= i64::from(level.buckets) {
                 continue;
             }
@@ -176,123 +189,237 @@ fn place(points: &[Point], mut tell: impl FnMut(usize, u32)) -> (Vec<u8>, Vec<u3
             if range.len().min(fullest) != size {
                 continue;
             }
-            let seed = slots.best_seed(&level, &points[range.clone()]);
+            let keys = &order[range];
+            let seed = slots.best_seed(keys);
             seeds[bucket] = seed;
-            for index in range {
-                if let Some(slot) = level.slot(points[index], seed) {
+            for (point, index) in keys {
+                let slot = level.slot(*point, seed);
+                if let Some(slot) = slot {
                     slots.take(slot);
-                    tell(index, slot);
                 }
+                tell(*index as usize, slot);
             }
         }
     }
     (seeds, slots.free())
 }
 
-/// Which slots of a level are taken. The first 64 are repeated after the end, so that a window may run over it.
+/// Where each bucket begins, where the last one ends, and the points in that order with their index.
+fn by_bucket(level: &Level, points: &[Point]) -> (Vec<u32>, Vec<(Point, u32)>) {
+    // Counts shifted by two become, while the points are dealt out, the starts shifted by one.
+    let mut starts = vec![0; level.buckets as usize + 2];
+    for point in points {
+        starts[level.bucket(*point) as usize + 2] += 1;
+    }
+    let mut sum = 0;
+    for start in &mut starts {
+        sum += *start;
+        *start = sum;
+    }
+    let mut order = vec![(Point { along: 0, place: 0 }, 0); points.len()];
+    for (index, point) in points.iter().enumerate() {
+        let next = &mut starts[level.bucket(*point) as usize + 1];
+        order[*next as usize] = (*point, index as u32);
+        *next += 1;
+    }
+    starts.pop();
+    (starts, order)
+}
+
+/// Which slots of a level are taken, and what is needed again for each bucket.
 struct Slots {
-    words: Vec<u64>,
-    count: u32,
-    positions: Vec<u64>,
+    level: Level,
+    /// Bit i of number b stands for slot 8 · b + i, so that one load shows any eight slots in a row.
+    /// Slots stand again after the last one, as often as slices run over the end.
+    taken: Vec<u16>,
+    /// What it costs to take a slot so far from the beginning of the slice: the less the nearer,
+    /// and most so at the very beginning, which few of the buckets to come can reach.
+    costs: Vec<u32>,
+    /// Where each arrangement puts each key of a bucket, counted from its first slice's beginning.
+    offsets: Vec<[u32; ARRANGEMENTS as usize]>,
 }
 
 impl Slots {
-    fn new(count: u32) -> Slots {
-        Slots { words: vec![0; count as usize / 64 + 3], count, positions: Vec::new() }
+    fn new(level: Level) -> Slots {
+        let reach = level.reach();
+        let costs = 1..=reach + u64::from(level.keys.min(256));
+        Slots {
+            level,
+            taken: vec![0; (u64::from(level.keys) + reach) as usize / 8 + 2],
+            costs: costs.map(|distance| (distance << 32).isqrt() as u32 >> 4).collect(),
+            offsets: Vec::new(),
+        }
     }
 
-    /// The seed that puts the bucket furthest left, 0 if none fits.
-    fn best_seed(&mut self, level: &Level, bucket: &[Point]) -> u8 {
-        let mut best = (u64::MAX, 0);
-        for arrangement in 0..ARRANGEMENTS.len() as u32 {
-            let mut positions = std::mem::take(&mut self.positions);
-            positions.clear();
-            let mut taken = 0;
-            let mut sum = 0;
-            let mut apart = true;
-            for &point in bucket {
-                let position = u64::from(level.wrap(level.position(point, arrangement)));
-                taken |= self.window(position);
-                sum += position;
-                apart &= !positions.contains(&position);
-                positions.push(position);
+    /// The seed under which the bucket costs least, 0 if it fits under none.
+    fn best_seed(&mut self, bucket: &[(Point, u32)]) -> u8 {
+        let level = self.level;
+        let starts = bucket.iter().map(|(point, _)| level.start(*point));
+        let first = starts.min().unwrap_or(0);
+        self.offsets.resize(bucket.len(), [0; ARRANGEMENTS as usize]);
+
+        let mut taken = [0; ARRANGEMENTS as usize];
+        for ((point, _), offsets) in bucket.iter().zip(&mut self.offsets) {
+            let start = level.start(*point);
+            for arrangement in 0..ARRANGEMENTS {
+                let slot = start + level.within(*point, arrangement);
+                offsets[arrangement as usize] = (slot - first) as u32;
+                let window = self.taken[slot as usize / 8] >> (slot % 8);
+                taken[arrangement as usize] |= window as u8;
             }
-            self.positions = positions;
-            let mut free = !taken;
-            if arrangement == ARRANGEMENTS.len() as u32 - 1 {
-                // Its last shift would be seed 256.
-                free &= u64::MAX >> 1;
-            }
-            if free == 0 || !apart {
+        }
+        // The last shift of the last arrangement would be seed 256.
+        taken[ARRANGEMENTS as usize - 1] |= 0x80;
+
+        let mut best = (u32::MAX, 0);
+        for arrangement in 0..ARRANGEMENTS {
+            let shift = taken[arrangement as usize].trailing_ones();
+            if shift == SHIFTS {
                 continue;
             }
-            let shift = free.trailing_zeros();
-            let cost = sum + u64::from(shift) * bucket.len() as u64;
-            best = best.min((cost, arrangement * SHIFTS + shift + 1));
+            let offsets = || self.offsets.iter().map(|offsets| offsets[arrangement as usize]);
+            let costs = offsets().map(|offset| self.cost(offset + shift));
+            let cost = costs.sum();
+            if cost < best.0 && self.are_apart(first, offsets()) {
+                best = (cost, arrangement * SHIFTS + shift + 1);
+            }
         }
         best.1 as u8
     }
 
-    /// 64 slots from `position` on.
     #[inline]
-    fn window(&self, position: u64) -> u64 {
-        let (word, bit) = ((position / 64) as usize, position % 64);
-        self.words[word] >> bit | (self.words[word + 1] << 1) << (63 - bit)
+    fn cost(&self, distance: u32) -> u32 {
+        self.costs[(distance as usize).min(self.costs.len() - 1)]
+    }
+
+    /// Whether the keys of a bucket get slots of their own.
+    fn are_apart(&self, first: u64, offsets: impl Iterator<Item = u32> + Clone) -> bool {
+        let slots = offsets.map(|offset| self.level.wrap(first + u64::from(offset)));
+        let mut index = 0;
+        slots.clone().all(|slot| {
+            index += 1;
+            slots.clone().take(index - 1).all(|other| other != slot)
+        })
     }
 
     fn take(&mut self, slot: u32) {
-        let mut slot = slot as usize;
-        while slot < self.count as usize + 64 {
-            self.words[slot / 64] |= 1 << (slot % 64);
-            slot += self.count as usize;
+        let end = u64::from(self.level.keys) + self.level.reach();
+        for slot in (u64::from(slot)..end).step_by(self.level.keys as usize) {
+            let (number, bit) = (slot as usize / 8, slot % 8);
+            self.taken[number] |= 1 << bit;
+            if number > 0 {
+                self.taken[number - 1] |= 1 << (bit + 8);
+            }
         }
     }
 
     fn free(&self) -> Vec<u32> {
-        (0..self.count)
-            .filter(|slot| self.words[*slot as usize / 64] >> (slot % 64) & 1 == 0)
-            .collect()
+        let free = |slot: &u32| self.taken[*slot as usize / 8] >> (slot % 8) & 1 == 0;
+        (0..self.level.keys).filter(free).collect()
     }
 }
 
-/// `keys of each further level u32… · width u32 · bases u32… · differences of width bits…`
-fn write_remap(levels: &[u32], targets: &[u32]) -> Vec<u8> {
-    let width = targets.chunks(RUN).map(|run| run[run.len() - 1] - run[0]).max().unwrap_or(0);
-    let width = u32::BITS - width.leading_zeros();
-    let mut out = Vec::new();
-    for number in levels.iter().chain([&width]).chain(targets.iter().step_by(RUN)) {
-        out.extend(number.to_le_bytes());
-    }
-    let mut differences = bits::Writer::default();
-    for run in targets.chunks(RUN) {
-        for target in run {
-            differences.push(u64::from(target - run[0]), width);
+/// `keys of each further level u32… · width u32 · samples u32… · high bits u64… · low bits…`:
+/// an Elias–Fano list of the slots that further levels map to, with the place of every 64th one among the high bits.
+fn write_remap(keys: u32, levels: &[u32], targets: &[u32]) -> Vec<u8> {
+    let remap = Remap::new(levels.len() as u32, keys, targets.len() as u64);
+    let width = remap.width;
+    let mut samples = Vec::new();
+    let mut high = vec![0u64; ((remap.low - remap.high) / 8) as usize];
+    let mut low = bits::Writer::default();
+    for (index, target) in targets.iter().enumerate() {
+        let position = (target >> width) as usize + index;
+        high[position / 64] |= 1 << (position % 64);
+        if index % SAMPLE as usize == 0 {
+            samples.push(position as u32);
         }
+        low.push(u64::from(target & ((1 << width) - 1)), width);
     }
-    out.extend(differences.finish());
+    let mut out: Vec<u8> =
+        levels.iter().chain(&samples).flat_map(|number| number.to_le_bytes()).collect();
+    out.resize(remap.high as usize, 0);
+    out.extend(high.iter().flat_map(|word| word.to_le_bytes()));
+    out.extend(low.finish());
     out
 }
 
-/// Where in a region's `remap` the target of an index stands: the base, then the bits of the difference.
-pub(crate) struct Remap {
-    bases: u64,
-    differences: u64,
+const SAMPLE: u64 = 64;
+
+/// Where the parts of a region's `remap` stand, all derived from the number of keys.
+struct Remap {
     width: u32,
+    samples: u64,
+    high: u64,
+    low: u64,
 }
 
 impl Remap {
-    /// `levels` counts the further levels, `keys` their keys together.
-    pub(crate) fn new(levels: u32, keys: u64, width: u32) -> Remap {
-        let bases = u64::from(levels + 1) * 4;
-        Remap { bases, differences: bases + keys.div_ceil(RUN as u64) * 4, width }
+    /// `further` counts the levels below the first, `targets` their keys together, `keys` those of the first.
+    fn new(further: u32, keys: u32, targets: u64) -> Remap {
+        let width = (u64::from(keys) / targets.max(1)).max(1).ilog2();
+        let samples = u64::from(further) * 4;
+        let high = (samples + targets.div_ceil(SAMPLE) * 4).next_multiple_of(8);
+        let words = (targets + u64::from(keys >> width)) / 64 + 1;
+        Remap { width, samples, high, low: high + words * 8 }
     }
 
-    /// The byte of the base, the byte to read eight from, and the shift and mask of the difference therein.
-    pub(crate) fn at(&self, index: u64) -> (u64, u64, u32, u64) {
+    /// The target of an index, given a way to read eight bytes.
+    fn target<E>(
+        &self,
+        index: u64,
+        word_at: impl Fn(u64) -> Result<u64, E>,
+    ) -> Result<Option<u64>, E> {
+        let sample = word_at(self.samples + index / SAMPLE * 4)?;
+        let mut position = sample & u64::from(u32::MAX);
+        let mut ones = (index % SAMPLE) as u32;
+        loop {
+            let at = self.high + position / 64 * 8;
+            if at >= self.low {
+                return Ok(None);
+            }
+            let word = word_at(at)? >> (position % 64);
+            if word.count_ones() > ones {
+                position += u64::from(nth_one(word, ones));
+                break;
+            }
+            ones -= word.count_ones();
+            position = (position / 64 + 1) * 64;
+        }
         let bit = index * u64::from(self.width);
-        let mask = (1u64 << self.width) - 1;
-        (self.bases + index / RUN as u64 * 4, self.differences + bit / 8, (bit % 8) as u32, mask)
+        let low = word_at(self.low + bit / 8)? >> (bit % 8) & ((1 << self.width) - 1);
+        Ok(position.checked_sub(index).map(|high| high << self.width | low))
     }
+}
+
+/// The slot of a key whose bucket has seed 0, given ways to read one of the region's seeds and eight bytes of its
+/// `remap`. `Ok(None)`: the bytes are not those of a perfect hash, or lead no further.
+pub(crate) fn lower_slot<E>(
+    point: Point,
+    keys: u32,
+    levels: u32,
+    seed_at: impl Fn(u64) -> Result<u8, E>,
+    word_at: impl Fn(u64) -> Result<u64, E>,
+) -> Result<Option<u32>, E> {
+    let further = levels.saturating_sub(1).min(LEVELS_MAX);
+    let mut seeds = u64::from(Level::new(keys).buckets);
+    let (mut point, mut targets, mut found) = (point, 0, None);
+    for depth in 0..further {
+        let count = word_at(u64::from(depth) * 4)? as u32;
+        if count == 0 || count > keys {
+            return Ok(None);
+        }
+        if found.is_none() {
+            let level = Level::new(count);
+            point = point.again(depth + 1);
+            let seed = seed_at(seeds + u64::from(level.bucket(point)))?;
+            found = level.slot(point, seed).map(|slot| targets + u64::from(slot));
+            seeds += u64::from(level.buckets);
+        }
+        targets += u64::from(count);
+    }
+    let Some(index) = found else { return Ok(None) };
+    let slot = Remap::new(further, keys, targets).target(index, word_at)?;
+    Ok(slot.filter(|slot| *slot < u64::from(keys)).map(|slot| slot as u32))
 }
 
 #[cfg(test)]
@@ -320,16 +447,9 @@ mod tests {
     #[test]
     fn takes_less_than_two_bits_a_key() {
         let count = 262_144;
-        let start = std::time::Instant::now();
         let built = build(&points(count)).expect("few levels");
         let bytes = built.seeds.len() + built.remap.len();
         let bits = bytes as f64 * 8.0 / f64::from(count);
-        eprintln!(
-            "{bits} bits, levels {:?}, remap {} {:?}",
-            built.levels,
-            built.remap.len(),
-            start.elapsed()
-        );
-        assert!(bits < 2.5, "{bits} bits, levels {:?}", built.levels);
+        assert!(bits < 1.95, "{bits} bits, levels {:?}", built.levels);
     }
 }

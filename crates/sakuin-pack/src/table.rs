@@ -8,13 +8,13 @@ use std::{
 };
 
 use crate::{
-    Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values,
+    Content, Hash, Keys, Load, OpenError, OpenReason, ReadError, Value, ValueId, Values, chd,
     check::Checked,
     format::{self, BLOCK, Header, LINE, REGION},
     hash::{KeyHash, Point},
     line::{Shape, Span},
     map::{Bytes, prefetch},
-    phast::{LEVELS_MAX, Level, Remap},
+    phast::{self, Level},
     region::Region,
     varint,
 };
@@ -358,7 +358,14 @@ impl Inner {
                     None => self.lower_slot(&region, point)?,
                 }
             }
-            Hash::Chd => None,
+            Hash::Chd => {
+                let place = chd::Place::new(chd::bucket(point, region.keys), region.keys);
+                let word = self.number(&self.seeds, region.seeds, place.word)?;
+                let (at, bit, width) = place.lane(word);
+                let first = self.number(&self.seeds, region.seeds, at)?;
+                let second = self.number(&self.seeds, region.seeds, at + 16)?;
+                Some(chd::slot(point, chd::seed(first, second, bit, width), region.keys))
+            }
         };
         Ok(slot.map(|slot| (region, slot)))
     }
@@ -366,41 +373,16 @@ impl Inner {
     /// The slot of a key that left the first level.
     #[cold]
     fn lower_slot(&self, region: &Region, point: Point) -> Result<Option<u32>, ReadError> {
-        let malformed = || self.malformed(format::REMAP, "names a slot beyond the last");
-        let further = region.levels.saturating_sub(1).min(LEVELS_MAX);
-        let number = |at: u64| -> Result<u32, ReadError> {
-            let at = region.remap.checked_add(at).ok_or_else(malformed)?;
-            Ok(u32::from_le_bytes(*self.array(&self.remap, at)?))
-        };
-        let mut seeds = region.seeds.saturating_add(u64::from(Level::new(region.keys).buckets));
-        let (mut point, mut before, mut found) = (point, 0, None);
-        for depth in 0..further {
-            let keys = number(u64::from(depth) * 4)?;
-            if keys == 0 || keys > region.keys {
-                return Err(malformed());
-            }
-            if found.is_none() {
-                let level = Level::new(keys);
-                point = point.again(depth + 1);
-                let seed = self.byte(&self.seeds, seeds, level.bucket(point))?;
-                found = level.slot(point, seed).map(|slot| before + u64::from(slot));
-                seeds = seeds.saturating_add(u64::from(level.buckets));
-            }
-            before += u64::from(keys);
-        }
-        let Some(index) = found else { return Ok(None) };
-        let width = number(u64::from(further) * 4)?;
-        if width > 32 {
-            return Err(malformed());
-        }
-        let (base, from, shift, mask) = Remap::new(further, before, width).at(index);
-        let from = region.remap.checked_add(from).ok_or_else(malformed)?;
-        let difference = u64::from_le_bytes(*self.array(&self.remap, from)?) >> shift & mask;
-        let slot = u64::from(number(base)?) + difference;
-        match slot < u64::from(region.keys) {
-            true => Ok(Some(slot as u32)),
-            false => Err(malformed()),
-        }
+        phast::lower_slot(
+            point,
+            region.keys,
+            region.levels,
+            |at| Ok(self.array::<1>(&self.seeds, region.seeds.saturating_add(at))?[0]),
+            |at| {
+                let at = region.remap.saturating_add(at);
+                Ok(u64::from_le_bytes(*self.array(&self.remap, at)?))
+            },
+        )
     }
 
     #[inline]
@@ -474,6 +456,12 @@ impl Inner {
     }
 
     #[inline]
+    fn number(&self, section: &Stretch, start: u64, at: u64) -> Result<u32, ReadError> {
+        let at = start.saturating_add(at);
+        Ok(u32::from_le_bytes(*self.array(section, at)?))
+    }
+
+    #[inline]
     fn array<const N: usize>(&self, section: &Stretch, at: u64) -> Result<&[u8; N], ReadError> {
         let bytes = self.stretch(section, at, N as u64)?;
         bytes.first_chunk().ok_or_else(|| self.malformed(section.name, "is too short"))
@@ -516,9 +504,10 @@ impl Inner {
     }
 }
 
-/// Every key and its values.
+/// Every key and its values; ends with the first error.
 pub struct Iter<'t> {
     table: &'t Inner,
+    /// The number of the region to go on with.
     region: u32,
     current: Option<Region>,
     slot: u32,
@@ -528,33 +517,30 @@ impl<'t> Iterator for Iter<'t> {
     type Item = Result<(&'t [u8], Values<'t>), ReadError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let region = loop {
-            match self.current {
-                Some(region) if self.slot < region.keys => break region,
-                _ if self.region == self.table.header.regions => return None,
-                _ => {}
-            }
-            let region = self.table.region(self.region);
-            self.region += 1;
-            self.slot = 0;
-            match region {
-                Ok(region) => self.current = Some(region),
-                Err(error) => {
-                    self.current = None;
-                    return Some(Err(error));
-                }
-            }
-        };
-        let slot = self.slot;
-        self.slot += 1;
-        Some(self.entry(&region, slot))
+        let entry = self.entry().transpose()?;
+        if entry.is_err() {
+            (self.current, self.region) = (None, self.table.header.regions);
+        }
+        Some(entry)
     }
 }
 
 impl<'t> Iter<'t> {
-    fn entry(&self, region: &Region, slot: u32) -> Result<(&'t [u8], Values<'t>), ReadError> {
-        let (line, index) = self.table.line(region, slot)?;
+    fn entry(&mut self) -> Result<Option<(&'t [u8], Values<'t>)>, ReadError> {
+        let region = loop {
+            match self.current {
+                Some(region) if self.slot < region.keys => break region,
+                _ if self.region == self.table.header.regions => return Ok(None),
+                _ => {
+                    self.current = Some(self.table.region(self.region)?);
+                    self.region += 1;
+                    self.slot = 0;
+                }
+            }
+        };
+        let (line, index) = self.table.line(&region, self.slot)?;
+        self.slot += 1;
         let (key, plain, body) = self.table.parts(self.table.record(line, index)?)?;
-        Ok((key, Values::read(self.table, plain, body)?))
+        Ok(Some((key, Values::read(self.table, plain, body)?)))
     }
 }

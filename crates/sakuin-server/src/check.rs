@@ -33,10 +33,12 @@ pub fn check(file: &Path) -> Result<Checked, Error> {
     let sources = dictionary.sources().to_vec();
     let mut warnings = old(&sources, Day::today());
     let stories = if config.stories.exists() {
-        let count = runtime()?.block_on(async { Stories::open(&config.stories).await?.count().await })?;
+        let count =
+            runtime()?.block_on(async { Stories::open(&config.stories).await?.count().await })?;
         Some(count)
     } else {
-        warnings.push(format!("`{}` does not exist yet; `serve` creates it", config.stories.display()));
+        warnings
+            .push(format!("`{}` does not exist yet; `serve` creates it", config.stories.display()));
         None
     };
     Ok(Checked { config, sources, stories, warnings })
@@ -49,7 +51,9 @@ pub(crate) fn old(sources: &[Source], today: Day) -> Vec<String> {
         let days = Day::parse(date)?.days_until(today);
         let name = &source.name;
         (days > DICTIONARY_DAYS_MAX).then(|| {
-            format!("{name} is of {date}, {days} days ago; its licence asks for an update every month")
+            format!(
+                "{name} is of {date}, {days} days ago; its licence asks for an update every month"
+            )
         })
     };
     sources.iter().filter_map(old).collect()

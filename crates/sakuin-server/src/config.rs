@@ -149,8 +149,7 @@ impl Config {
         if let Some(server) = document.table(root, "server")? {
             document.only_known("server.", server, &SERVER_KEYS)?;
             if let Some(listen) = document.string(server, "server", "listen")? {
-                config.listen =
-                    resolve(listen.value).ok_or_else(|| listen.refused(LISTEN_HINT))?;
+                config.listen = resolve(listen.value).ok_or_else(|| listen.refused(LISTEN_HINT))?;
             }
         }
         let mut dictionary = None;
@@ -205,7 +204,8 @@ fn mount(path: &Setting<'_>) -> Result<String, ConfigError> {
     let inner = path.value.trim_matches('/');
     let whole = path.value.starts_with('/') && path.value.bytes().all(plain);
     if !whole || inner.contains("//") {
-        let hint = "it begins with a slash and holds letters, digits, `-`, `_`, `.`, `~`: `/reader/`";
+        let hint =
+            "it begins with a slash and holds letters, digits, `-`, `_`, `.`, `~`: `/reader/`";
         return Err(path.refused(hint));
     }
     Ok(if inner.is_empty() { "/".to_owned() } else { format!("/{inner}/") })
@@ -246,13 +246,13 @@ impl Document<'_> {
         found: &DeTable<'_>,
         known: &[&'static str],
     ) -> Result<(), ConfigError> {
-        let unknown = |key: &&Spanned<_>| !known.contains(&AsRef::<str>::as_ref(Spanned::get_ref(key)));
+        let unknown =
+            |key: &&Spanned<_>| !known.contains(&AsRef::<str>::as_ref(Spanned::get_ref(key)));
         let Some(key) = found.keys().filter(unknown).min_by_key(|key| key.span().start) else {
             return Ok(());
         };
-        let likeness = |name: &&&'static str| {
-            (strsim::jaro_winkler(name, key.get_ref()) * 1e6) as u64
-        };
+        let likeness =
+            |name: &&&'static str| (strsim::jaro_winkler(name, key.get_ref()) * 1e6) as u64;
         Err(ConfigError::UnknownKey {
             file: self.file.to_owned(),
             line: self.line(key.span()),
@@ -271,7 +271,12 @@ impl Document<'_> {
             DeValue::Table(table) => Ok(Some(table)),
             other => {
                 let hint = format!("write a table: `[{name}]`");
-                Err(self.refused(name, value.span(), format!("of type {}", other.type_str()), &hint))
+                Err(self.refused(
+                    name,
+                    value.span(),
+                    format!("of type {}", other.type_str()),
+                    &hint,
+                ))
             }
         }
     }

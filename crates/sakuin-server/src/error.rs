@@ -43,9 +43,9 @@ impl Error {
             Error::Dictionary { .. } => {
                 Some("`sakuin japanese pack --words EDICT -o japanese.skn` writes one".to_owned())
             }
-            Error::Listen { .. } => {
-                Some("name another address: `listen = \"127.0.0.1:8081\"`, or `--listen`".to_owned())
-            }
+            Error::Listen { .. } => Some(
+                "name another address: `listen = \"127.0.0.1:8081\"`, or `--listen`".to_owned(),
+            ),
             Error::Stories(_) | Error::Start(_) => None,
         }
     }

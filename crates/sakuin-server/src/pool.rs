@@ -41,11 +41,11 @@ impl Pool {
         let jobs = Arc::new(Mutex::new(jobs));
         for number in 0..workers {
             let jobs = jobs.clone();
-            thread::Builder::new()
-                .name(format!("sakuin-work-{number}"))
-                .spawn(move || while let Some(job) = next(&jobs) {
+            thread::Builder::new().name(format!("sakuin-work-{number}")).spawn(move || {
+                while let Some(job) = next(&jobs) {
                     job();
-                })?;
+                }
+            })?;
         }
         Ok(Pool { queue })
     }
@@ -116,7 +116,10 @@ mod tests {
     fn a_panic_is_told_and_the_thread_goes_on() {
         let pool = Pool::start(1, 4).unwrap();
         wait(async {
-            assert_eq!(pool.run(|| panic!("a bug in the work")).await, Err::<(), _>(Refused::Panicked));
+            assert_eq!(
+                pool.run(|| panic!("a bug in the work")).await,
+                Err::<(), _>(Refused::Panicked)
+            );
             assert_eq!(pool.run(|| 7).await, Ok(7));
         });
     }

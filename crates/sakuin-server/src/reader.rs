@@ -5,7 +5,6 @@
 //! as a [`Fault`] to the outermost layer, which gives it the form that the address promises.
 
 pub(crate) mod day;
-mod words;
 mod epub;
 mod feed;
 pub(crate) mod html;
@@ -15,6 +14,7 @@ pub(crate) mod ruby;
 mod scan;
 pub(crate) mod stories;
 mod templates;
+mod words;
 
 use std::sync::Arc;
 
@@ -36,8 +36,8 @@ use crate::{
     pool::Pool,
     reply::{Asked, Fault},
 };
-use templates::{ErrorPage, Frame};
 use stories::{Stories, StoriesError};
+use templates::{ErrorPage, Frame};
 
 /// The site as one runtime serves it: its own connections to the stories, the rest shared.
 #[derive(Clone)]
@@ -102,7 +102,8 @@ pub(crate) fn router(reader: Reader) -> Router {
     ] {
         router = router.route(&at(route), get(with_slash)).route(&at(&format!("{route}/")), method);
     }
-    router.fallback(|| async { Fault::of_status(StatusCode::NOT_FOUND) })
+    router
+        .fallback(|| async { Fault::of_status(StatusCode::NOT_FOUND) })
         .layer(from_fn_with_state(reader.clone(), finish))
         .with_state(reader)
 }

@@ -84,7 +84,8 @@ impl Asked {
         if self.if_none_match.is_some() {
             return None;
         }
-        let since = httpdate::parse_http_date(self.if_modified_since.as_ref()?.to_str().ok()?).ok()?;
+        let since =
+            httpdate::parse_http_date(self.if_modified_since.as_ref()?.to_str().ok()?).ok()?;
         (time(changed) <= since).then(|| not_modified(None))
     }
 
@@ -153,7 +154,8 @@ fn etag(tag: &str) -> HeaderValue {
 
 fn coding(headers: &HeaderMap) -> Coding {
     let accepted = headers.get_all(header::ACCEPT_ENCODING);
-    let accepted = || accepted.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
+    let accepted =
+        || accepted.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
     let takes = |wanted: &str| {
         accepted().any(|item| {
             let (name, weight) = item.split_once(';').unwrap_or((item, ""));
@@ -227,9 +229,10 @@ impl Fault {
     pub(crate) fn of_status(status: StatusCode) -> Fault {
         let (cause, cure) = match status {
             StatusCode::NOT_FOUND => ("there is no such page", "go on from the latest stories"),
-            StatusCode::METHOD_NOT_ALLOWED => {
-                ("this address does not take that method", "pages are read with GET, scans sent with POST")
-            }
+            StatusCode::METHOD_NOT_ALLOWED => (
+                "this address does not take that method",
+                "pages are read with GET, scans sent with POST",
+            ),
             _ => ("the request cannot be read", "check the address and what is sent with it"),
         };
         Fault::new(status, cause, cure)
@@ -315,7 +318,10 @@ fn cut() -> Fault {
 pub(crate) fn utf8(bytes: Vec<u8>) -> Result<String, Fault> {
     String::from_utf8(bytes).map_err(|error| {
         let byte = error.utf8_error().valid_up_to();
-        Fault::bad_request(format!("byte {byte} of the body is not UTF-8"), "send the text as UTF-8")
+        Fault::bad_request(
+            format!("byte {byte} of the body is not UTF-8"),
+            "send the text as UTF-8",
+        )
     })
 }
 

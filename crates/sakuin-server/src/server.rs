@@ -8,6 +8,7 @@
 use std::{
     io,
     net::{SocketAddr, TcpListener},
+    panic::resume_unwind,
     pin::pin,
     sync::{
         Arc,
@@ -17,7 +18,11 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Body, http::{HeaderValue, Request, Version, header}};
+use axum::{
+    Router,
+    body::Body,
+    http::{HeaderValue, Request, Version, header},
+};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -119,7 +124,8 @@ impl Server {
                 .map(|(number, listener)| {
                     let event_loop = &event_loop;
                     let name = format!("sakuin-loop-{}", number + 1);
-                    let run = move || runtime()?.block_on(event_loop(listener).run());
+                    let run =
+                        move || runtime()?.block_on(async { event_loop(listener).run().await });
                     thread::Builder::new().name(name).spawn_scoped(scope, run).map_err(Error::Start)
                 })
                 .collect::<Result<_, _>>()?;
@@ -133,7 +139,9 @@ impl Server {
                 run.await
             });
             stopping.cancel();
-            let others = others.into_iter().map(|other| other.join().expect("a loop does not panic"));
+            let others = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
             others.fold(served, Result::and)
         })
     }
@@ -275,7 +283,8 @@ impl Connections {
         let _ = stream.set_nodelay(true);
         let spoke = Arc::new(AtomicBool::new(false));
         let service = {
-            let (router, stopping, spoke) = (self.router.clone(), self.stopping.clone(), spoke.clone());
+            let (router, stopping, spoke) =
+                (self.router.clone(), self.stopping.clone(), spoke.clone());
             service_fn(move |request: Request<Incoming>| {
                 spoke.store(true, Ordering::Relaxed);
                 let closes = request.version() < Version::HTTP_2;

@@ -56,6 +56,11 @@ impl Chains {
         })
     }
 
+    /// How many chains are stored, those that do not spell themselves.
+    pub(super) fn long(&self) -> usize {
+        self.long.len()
+    }
+
     fn links(&self, ChainId(id): ChainId) -> Links {
         if id < LONG { Links(u64::from(id)) } else { self.long[(id - LONG) as usize] }
     }

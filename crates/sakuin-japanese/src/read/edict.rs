@@ -4,7 +4,12 @@
 //! (`いく(行く,往く)(P)`); ENAMDICT has letters for kinds of names where the others have parts of speech.
 //! Which parenthesis is a mark and which belongs to the gloss, [`super::tags`] decides.
 
-use super::tags::{Sort, name_type, tag};
+use std::collections::HashMap;
+
+use super::{
+    SENSES_MAX, headword_places, restriction,
+    tags::{Sort, name_type, tag},
+};
 use crate::entry::{Entry, Headword, Reading, Sense};
 
 /// A line cut into its three parts.
@@ -33,7 +38,8 @@ impl<'l> Line<'l> {
             }
             None => (forms, None),
         };
-        if forms.is_empty() || readings == Some("") {
+        let is_missing = |form: &str| form.trim().is_empty();
+        if is_missing(forms) || forms.starts_with('[') || readings.is_some_and(is_missing) {
             return Err("no word before the gloss");
         }
         Ok(Line { forms, readings, body })
@@ -55,38 +61,35 @@ impl<'l> Line<'l> {
     }
 
     /// An entry of EDICT2.
-    pub(super) fn entry(&self) -> Entry {
-        let mut entry = Entry::default();
+    pub(super) fn entry(&self) -> Result<Entry, &'static str> {
         let Body { senses, common, .. } = Body::parse(self.body);
-        entry.senses = senses;
-        if let Some(readings) = self.readings {
-            entry.headwords = self.forms.split(';').map(headword).collect();
-            entry.readings =
-                readings.split(';').map(|form| reading(form, &entry.headwords)).collect();
-        } else {
-            entry.readings = self.forms.split(';').map(|form| reading(form, &[])).collect();
+        let forms = |text: &'l str| text.split(';').filter(|form| !form.trim().is_empty());
+        let headwords: Vec<Headword> = match self.readings {
+            Some(_) => forms(self.forms).map(headword).collect(),
+            None => Vec::new(),
+        };
+        let places = headword_places(&headwords);
+        let readings: Vec<Reading> =
+            forms(self.readings.unwrap_or(self.forms)).map(|form| reading(form, &places)).collect();
+        if readings.is_empty() {
+            return Err("no word before the gloss");
         }
-        entry.headwords.retain(|headword| !headword.text.is_empty());
-        entry.common = common
-            || entry.headwords.iter().any(|headword| headword.common)
-            || entry.readings.iter().any(|reading| reading.common);
-        entry
+        let common = common
+            || headwords.iter().any(|headword| headword.common)
+            || readings.iter().any(|reading| reading.common);
+        Ok(Entry { headwords, readings, senses, common })
     }
 
     /// An entry of ENAMDICT.
     pub(super) fn name(&self) -> Entry {
-        let mut entry = Entry { senses: name_senses(self.body), ..Entry::default() };
+        let headword = |text: &str| Headword { text: text.to_owned(), ..Headword::default() };
         let reading = |text: &str| Reading { text: text.to_owned(), ..Reading::default() };
-        match self.readings {
-            Some(readings) => {
-                entry
-                    .headwords
-                    .push(Headword { text: self.forms.to_owned(), ..Headword::default() });
-                entry.readings.push(reading(readings));
-            }
-            None => entry.readings.push(reading(self.forms)),
+        Entry {
+            headwords: self.readings.iter().map(|_| headword(self.forms)).collect(),
+            readings: vec![reading(self.readings.unwrap_or(self.forms))],
+            senses: name_senses(self.body),
+            common: false,
         }
-        entry
     }
 }
 
@@ -124,8 +127,7 @@ impl Body {
                     _ => Vec::new(),
                 };
                 let own = marks.classes.iter().chain(&marks.tags).map(|&tag| tag.to_owned());
-                let glosses =
-                    if marks.rest.is_empty() { Vec::new() } else { vec![marks.rest.to_owned()] };
+                let glosses = marks.gloss().into_iter().collect();
                 self.senses
                     .push(Sense { tags: inherited.into_iter().chain(own).collect(), glosses });
                 self.headword_tags.extend(marks.headword_tags);
@@ -136,7 +138,7 @@ impl Body {
 }
 
 /// The part-of-speech tags of a sense.
-pub(super) fn classes(sense: &Sense) -> Vec<String> {
+fn classes(sense: &Sense) -> Vec<String> {
     let is_class = |written: &&String| matches!(tag(written), Some((Sort::Class, _)));
     sense.tags.iter().filter(is_class).cloned().collect()
 }
@@ -149,6 +151,8 @@ struct Marks<'g> {
     headword_tags: Vec<&'static str>,
     reading_tags: Vec<&'static str>,
     numbered: bool,
+    /// `ばか only`: the forms that have this sense. It stays in sight.
+    restriction: Option<&'g str>,
     rest: &'g str,
 }
 
@@ -171,8 +175,21 @@ impl<'g> Marks<'g> {
         }
     }
 
-    fn take(&mut self, inner: &str, number: usize) -> bool {
-        if inner.parse() == Ok(number) && !self.numbered {
+    /// The gloss that is left, if there is one.
+    fn gloss(&self) -> Option<String> {
+        match self.restriction {
+            _ if self.rest.is_empty() => None,
+            Some(forms) => Some(format!("({forms}) {}", self.rest)),
+            None => Some(self.rest.to_owned()),
+        }
+    }
+
+    fn take(&mut self, inner: &'g str, number: usize) -> bool {
+        if inner.ends_with(" only") && !inner.starts_with(|c: char| c.is_ascii()) {
+            self.restriction = Some(inner);
+            return true;
+        }
+        if inner.parse() == Ok(number) && number <= SENSES_MAX && !self.numbered {
             self.numbered = true;
             return true;
         }
@@ -189,11 +206,14 @@ impl<'g> Marks<'g> {
             return false;
         }
         for (sort, word) in words().filter_map(known) {
-            match sort {
-                Sort::Class => self.classes.push(word),
-                Sort::Sense | Sort::Braces => self.tags.push(word),
-                Sort::Headword => self.headword_tags.push(word),
-                Sort::Reading => self.reading_tags.push(word),
+            let tags = match sort {
+                Sort::Class => &mut self.classes,
+                Sort::Sense | Sort::Braces => &mut self.tags,
+                Sort::Headword => &mut self.headword_tags,
+                Sort::Reading => &mut self.reading_tags,
+            };
+            if !tags.contains(&word) {
+                tags.push(word);
             }
         }
         true
@@ -213,11 +233,11 @@ impl<'f> Form<'f> {
         while let Some((before, mark)) =
             text.strip_suffix(')').and_then(|open| open.rsplit_once('('))
         {
-            if before.is_empty() {
+            if before.trim_end().is_empty() {
                 break;
             }
             marks.push(mark);
-            text = before;
+            text = before.trim_end();
         }
         marks.reverse();
         Form { text, marks }
@@ -243,15 +263,14 @@ fn headword(written: &str) -> Headword {
     }
 }
 
-fn reading(written: &str, headwords: &[Headword]) -> Reading {
+fn reading(written: &str, places: &HashMap<&str, usize>) -> Reading {
     let form = Form::parse(written);
-    let named = |headword: &Headword| {
-        form.marks.iter().any(|mark| mark.split([',', ';']).any(|word| word == headword.text))
-    };
+    let marks = form.marks.iter().flat_map(|mark| mark.split([',', ';']));
+    let only = marks.filter_map(|word| places.get(word).copied()).collect();
     Reading {
         text: form.text.to_owned(),
         common: form.is_common(),
-        only: (0..headwords.len()).filter(|&at| named(&headwords[at])).collect(),
+        only: restriction(only, places.len()),
         alone: form.marks.contains(&"nokanji"),
         tags: form.tags(Sort::Reading),
     }

@@ -12,7 +12,9 @@ use quick_xml::{
     events::{BytesRef, BytesStart, Event},
 };
 
-use super::{Fault, Format, Found, header::Header, lines::Problems};
+use super::{
+    Fault, Format, Found, SENSES_MAX, header::Header, headword_places, lines::Problems, restriction,
+};
 use crate::entry::{Entry, Headword, Reading, Sense};
 
 /// JMdict nests four deep.
@@ -20,6 +22,9 @@ const DEPTH_MAX: usize = 16;
 
 /// The DTD has some 40 KB, the longest entry some 10 KB.
 const ENTRY_BYTES_MAX: u64 = 1 << 20;
+
+/// All parts of speech of a sense together have some 30 bytes.
+const CLASS_BYTES_MAX: usize = 1 << 10;
 
 impl From<quick_xml::Error> for Fault {
     fn from(error: quick_xml::Error) -> Fault {
@@ -205,6 +210,8 @@ struct Draft {
     sense: SenseDraft,
     /// The parts of speech that a sense without any inherits.
     classes: Vec<String>,
+    /// Whether copying them to every sense would take more than a file deserves.
+    is_excessive: bool,
 }
 
 /// A sense in the making.
@@ -234,6 +241,9 @@ impl Draft {
     /// Takes the text of a field that has just been closed.
     fn field(&mut self, group: &str, name: &str) {
         let text = self.text.trim().to_owned();
+        if text.is_empty() && name != "lsource" && name != "re_nokanji" {
+            return;
+        }
         match group {
             "k_ele" => self.headword_field(name, text),
             "r_ele" => self.reading_field(name, text),
@@ -260,7 +270,9 @@ impl Draft {
             "re_pri" => reading.common |= is_common(&text),
             "re_nokanji" => reading.alone = true,
             "re_restr" => {
-                self.restrictions.last_mut().into_iter().for_each(|last| last.push(text.clone()))
+                if let Some(last) = self.restrictions.last_mut() {
+                    last.push(text);
+                }
             }
             _ => {}
         }
@@ -273,6 +285,11 @@ impl Draft {
         let sense = std::mem::take(&mut self.sense);
         if !sense.classes.is_empty() {
             self.classes.clone_from(&sense.classes);
+        }
+        let class_bytes: usize = self.classes.iter().map(String::len).sum();
+        self.is_excessive |= class_bytes > CLASS_BYTES_MAX || self.entry.senses.len() == SENSES_MAX;
+        if self.is_excessive {
+            return;
         }
         // In the editions of many languages a sense may have no English at all.
         if !sense.glosses.is_empty() {
@@ -290,10 +307,15 @@ impl Draft {
         if empty {
             return Err((self.line, "a form of the entry is empty"));
         }
-        for (reading, restrictions) in entry.readings.iter_mut().zip(&self.restrictions) {
-            let named = |at: &usize| restrictions.contains(&entry.headwords[*at].text);
-            reading.only = (0..entry.headwords.len()).filter(named).collect();
+        if self.is_excessive {
+            return Err((self.line, "the entry has more senses or tags than any word"));
         }
+        let places = headword_places(&entry.headwords);
+        for (reading, restrictions) in entry.readings.iter_mut().zip(&self.restrictions) {
+            let only = restrictions.iter().filter_map(|text| places.get(text.as_str()).copied());
+            reading.only = restriction(only.collect(), places.len());
+        }
+        drop(places);
         entry.common = entry.headwords.iter().any(|headword| headword.common)
             || entry.readings.iter().any(|reading| reading.common);
         Ok(entry)
@@ -361,7 +383,7 @@ impl<R: BufRead> BufRead for Counted<R> {
             let consumed = &available[..length.min(available.len())];
             self.line += consumed.iter().filter(|&&byte| byte == b'\n').count() as u64;
         }
-        self.left -= length as u64;
+        self.left = self.left.saturating_sub(length as u64);
         self.source.consume(length);
     }
 }

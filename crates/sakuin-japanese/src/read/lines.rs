@@ -99,11 +99,6 @@ impl<R: BufRead> Lines<R> {
             return Ok(Some(Err("the line is longer than 1 MiB")));
         }
         let line = self.raw.trim_ascii_end();
-        let line = if self.number == 1 {
-            line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line)
-        } else {
-            line
-        };
         if line.contains(&0) {
             return Ok(Some(Err("the line holds a NUL byte")));
         }

@@ -6,7 +6,11 @@
 
 use std::collections::HashMap;
 
-use super::edict::{Body, Line};
+use super::{
+    edict::{Body, Line},
+    restriction,
+    tags::{Sort, tag},
+};
 use crate::entry::{Entry, Headword, Reading};
 
 /// Hands on one entry for each group of lines that belong together.
@@ -42,7 +46,6 @@ fn meaning(mut body: &str) -> &str {
 }
 
 fn is_of_form(inner: &str) -> bool {
-    use super::tags::{Sort, tag};
     inner.split(',').all(|word| matches!(tag(word), Some((Sort::Headword | Sort::Reading, _))))
 }
 
@@ -113,11 +116,7 @@ fn entry<'l>(lines: impl Iterator<Item = &'l Line<'l>>) -> Entry {
         }
     }
     for reading in &mut entry.readings {
-        reading.only.sort_unstable();
-        reading.only.dedup();
-        if reading.only.len() == entry.headwords.len() {
-            reading.only.clear();
-        }
+        reading.only = restriction(std::mem::take(&mut reading.only), entry.headwords.len());
     }
     entry
 }

@@ -1,4 +1,5 @@
-//! The bytes of a dictionary file: unpacked if they are gzip, bounded, with a head to guess from.
+//! The bytes of a dictionary file: unpacked if they are gzip, bounded, without a byte
+//! order mark, with a head to guess from.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -22,7 +23,11 @@ pub(super) fn open<'a>(
         }
         _ => Box::new(bytes),
     };
-    let (head, bytes) = peek(Bounded { bytes, left: bytes_max }, HEAD_BYTES)?;
+    let (mark, mut bytes) = peek(Bounded { bytes, left: bytes_max }, 3)?;
+    if mark == "\u{FEFF}".as_bytes() {
+        bytes.read_exact(&mut [0; 3])?;
+    }
+    let (head, bytes) = peek(bytes, HEAD_BYTES)?;
     Ok((head, BufReader::with_capacity(BUFFER_BYTES, bytes)))
 }
 

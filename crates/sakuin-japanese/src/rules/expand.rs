@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{AuxiliaryRow, ClassRow};
-use super::{Class, Paradigm, Place, Reason, Rules, RulesError, StemKind, Step, SuffixRule};
+use super::{Class, Paradigm, Place, Reason, Rules, RulesError, Stem, StemKind, Step, SuffixRule};
 
 pub(super) fn expand(
     classes: &[ClassRow<'_>],
@@ -15,6 +15,7 @@ pub(super) fn expand(
         suffixes: Vec::new(),
         reasons: Vec::new(),
         stems: Vec::new(),
+        stems_of_class: Vec::new(),
     };
     let bases = paradigms(&mut rules, classes);
     for auxiliary in auxiliaries {
@@ -26,6 +27,11 @@ pub(super) fn expand(
     count("classes", rules.classes.len(), 255)?;
     count("reasons", rules.reasons.len(), 254)?;
     count("stems", rules.stems.len(), 255)?;
+    rules.stems_of_class.resize(rules.classes.len(), Vec::new());
+    for (number, stem) in (0..).zip(&rules.stems) {
+        let Class(class) = rules.paradigms[stem.paradigm].class;
+        rules.stems_of_class[usize::from(class)].push(Stem(number));
+    }
     Ok(rules)
 }
 
@@ -54,12 +60,12 @@ fn grows(rules: &Rules) -> Result<(), RulesError> {
     Ok(())
 }
 
-/// The bases of each paradigm: name of the base and what replaces the cut part.
-type Bases<'t> = Vec<Vec<(&'t str, &'t str)>>;
+/// For each base, the paradigms that have it and what replaces their cut part.
+type Bases<'t> = BTreeMap<&'t str, Vec<(usize, &'t str)>>;
 
 /// Lines of one class that cut alike are one paradigm.
 fn paradigms<'t>(rules: &mut Rules, rows: &[ClassRow<'t>]) -> Bases<'t> {
-    let mut bases: Bases<'t> = Vec::new();
+    let mut bases = Bases::new();
     for row in rows {
         let (place, cut) = match row.cut.chars().next() {
             Some(mark @ '〜') => (Place::After, &row.cut[mark.len_utf8()..]),
@@ -67,36 +73,34 @@ fn paradigms<'t>(rules: &mut Rules, rows: &[ClassRow<'t>]) -> Bases<'t> {
             _ => (Place::Anywhere, row.cut),
         };
         for name in &row.names {
-            let known = rules.classes.iter().position(|class| class == name);
-            let class = Class(known.unwrap_or(rules.classes.len()) as u8);
-            if known.is_none() {
-                rules.classes.push((*name).to_owned());
-            }
-            let paradigm = Paradigm { class, cut: cut.to_owned(), place };
-            match rules.paradigms.iter().position(|known| *known == paradigm) {
-                Some(known) => bases[known].extend(&row.bases),
-                None => {
-                    rules.paradigms.push(paradigm);
-                    bases.push(row.bases.clone());
-                }
+            let class = number(&mut rules.classes, |class| class == name, || (*name).to_owned());
+            let paradigm = Paradigm { class: Class(class as u8), cut: cut.to_owned(), place };
+            let known = |other: &Paradigm| *other == paradigm;
+            let paradigm = number(&mut rules.paradigms, known, || paradigm.clone());
+            for (base, text) in &row.bases {
+                bases.entry(base).or_default().push((paradigm, text));
             }
         }
     }
     bases
 }
 
+/// The place of what is sought, which is put at the end if it is new.
+fn number<T>(all: &mut Vec<T>, sought: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> usize {
+    all.iter().position(sought).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    })
+}
+
 fn reason(rules: &mut Rules, auxiliary: &AuxiliaryRow<'_>) -> Result<Reason, RulesError> {
     let AuxiliaryRow { reason, label, kind, line, .. } = *auxiliary;
-    match rules.reasons.iter().position(|step| step.label == reason) {
-        Some(at) if rules.reasons[at].label_ja == label && rules.reasons[at].kind == kind => {
-            Ok(Reason(at as u8))
-        }
-        Some(_) => Err(RulesError::Reason { line, reason: reason.to_owned() }),
-        None => {
-            let step = Step { label: reason.to_owned(), label_ja: label.to_owned(), kind };
-            rules.reasons.push(step);
-            Ok(Reason((rules.reasons.len() - 1) as u8))
-        }
+    let step = || Step { label: reason.to_owned(), label_ja: label.to_owned(), kind };
+    let at = number(&mut rules.reasons, |step| step.label == reason, step);
+    if rules.reasons[at].label_ja == label && rules.reasons[at].kind == kind {
+        Ok(Reason(at as u8))
+    } else {
+        Err(RulesError::Reason { line, reason: reason.to_owned() })
     }
 }
 
@@ -107,33 +111,25 @@ fn attach(
     reason: Reason,
 ) -> Result<(), RulesError> {
     let AuxiliaryRow { line, surface, .. } = *auxiliary;
-    if let Some(base) =
-        auxiliary.bases.iter().find(|base| !bases.iter().flatten().any(|(name, _)| name == *base))
-    {
-        return Err(RulesError::Base { line, base: (*base).to_owned() });
-    }
-    if let Some(class) = auxiliary.class
-        && continuations(rules, class, surface).is_empty()
-    {
+    let then = auxiliary.class.map_or(vec![], |class| continuations(rules, class, surface));
+    if let (Some(class), []) = (auxiliary.class, then.as_slice()) {
         let (surface, class) = (surface.to_owned(), class.to_owned());
         return Err(RulesError::Then { line, surface, class });
     }
-    for (paradigm, bases) in bases.iter().enumerate() {
-        for (name, base) in bases {
-            if !auxiliary.bases.contains(name) {
-                continue;
-            }
-            let added = match base.strip_suffix('゛') {
-                Some(base) => format!("{base}{}", voiced(surface)),
-                None => format!("{base}{surface}"),
+    let voiced = voiced(surface);
+    for base in &auxiliary.bases {
+        let unknown = || RulesError::Base { line, base: (*base).to_owned() };
+        for (paradigm, text) in bases.get(base).ok_or_else(unknown)? {
+            let ending = match text.strip_suffix('゛') {
+                Some(text) => [text, &voiced].concat(),
+                None => [text, surface].concat(),
             };
-            let mut then =
-                auxiliary.class.map_or_else(Vec::new, |class| continuations(rules, class, surface));
+            let mut then = then.clone();
             // A word that the cut takes whole leaves nothing before ない, and so `〜ない` does not apply.
-            if rules.paradigms[paradigm].place != Place::After {
-                then.retain(|then| added != rules.paradigms[*then].cut);
+            if rules.paradigms[*paradigm].place != Place::After {
+                then.retain(|then| ending != rules.paradigms[*then].cut);
             }
-            rules.suffixes.push(SuffixRule { paradigm, ending: added, reason, then });
+            rules.suffixes.push(SuffixRule { paradigm: *paradigm, ending, reason, then });
         }
     }
     Ok(())
@@ -166,43 +162,40 @@ fn voiced(surface: &str) -> String {
 /// Every paradigm has a stem where its endings begin; if a word may vanish with its cut, also one behind
 /// each first kana; and if all endings begin alike (来), the stem stands behind what they share.
 fn stems(rules: &mut Rules) {
-    let mut endings: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); rules.paradigms.len()];
-    for rule in &rules.suffixes {
-        endings[rule.paradigm].insert(&rule.ending);
-        for then in &rule.then {
-            endings[rule.paradigm].extend(rule.ending.strip_suffix(&rules.paradigms[*then].cut));
-        }
-    }
-    let mut stems = Vec::new();
-    let mut firsts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (paradigm, endings) in endings.iter().enumerate() {
-        let Paradigm { class, cut, place } = &rules.paradigms[paradigm];
+    let mut named: BTreeSet<Class> = BTreeSet::new();
+    for (paradigm, Paradigm { class, cut, place }) in rules.paradigms.iter().enumerate() {
+        let first = named.insert(*class);
         let class = rules.classes[usize::from(class.0)].as_str();
-        let first = *firsts.entry(class).or_insert(paradigm) == paradigm;
         let mut push = |consumed: &str, alone| {
             let name = match (first, consumed) {
                 (true, "") => class.to_owned(),
                 (_, "") => format!("{class}/{cut}"),
                 _ => format!("{class}/{cut}/{consumed}"),
             };
-            stems.push(StemKind { name, paradigm, consumed: consumed.to_owned(), alone });
+            rules.stems.push(StemKind { name, paradigm, consumed: consumed.to_owned(), alone });
         };
-        let shared = shared_beginning(endings);
+        if *place == Place::After {
+            push("", false);
+            continue;
+        }
+        let mut endings: BTreeSet<&str> = BTreeSet::new();
+        for rule in rules.suffixes.iter().filter(|rule| rule.paradigm == paradigm) {
+            let cuts = rule.then.iter().map(|then| rules.paradigms[*then].cut.as_str());
+            endings.extend(cuts.chain([""]).filter_map(|cut| rule.ending.strip_suffix(cut)));
+        }
+        let shared = shared_beginning(&endings);
         if !shared.is_empty() {
             push(shared, *place == Place::Whole);
             continue;
         }
-        if *place != Place::Whole {
+        if *place == Place::Anywhere {
             push("", false);
         }
-        if *place != Place::After {
-            let kana: BTreeSet<char> = endings.iter().filter_map(|e| e.chars().next()).collect();
-            for kana in kana {
-                push(kana.encode_utf8(&mut [0; 4]), true);
-            }
+        let kana: BTreeSet<char> = endings.iter().filter_map(|e| e.chars().next()).collect();
+        for kana in kana {
+            push(kana.encode_utf8(&mut [0; 4]), true);
         }
     }
-    rules.stems = stems;
 }
 
 fn shared_beginning<'t>(endings: &BTreeSet<&'t str>) -> &'t str {

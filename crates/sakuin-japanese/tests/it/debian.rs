@@ -20,7 +20,10 @@ pub fn dictionary() -> &'static Dictionary {
         let path = folder.path().join("japanese.skn");
         let mut packer = Packer::default();
         for file in [EDICT, ENAMDICT, KANJIDIC] {
-            assert!(Path::new(file).exists(), "{file} is not there: apt-get install edict enamdict kanjidic");
+            assert!(
+                Path::new(file).exists(),
+                "{file} is not there: apt-get install edict enamdict kanjidic"
+            );
         }
         packer.kanji(KANJIDIC.as_ref()).unwrap();
         packer.words(EDICT.as_ref()).unwrap();

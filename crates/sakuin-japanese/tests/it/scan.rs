@@ -102,7 +102,8 @@ impl Lookup {
             let heads = entry.headwords.iter().map(|head| &head.text);
             for head in heads.chain(entry.readings.iter().map(|reading| &reading.text)) {
                 let head = fold(head);
-                let mut classes: Vec<_> = tags.iter().filter_map(|tag| rules().class(tag)).collect();
+                let mut classes: Vec<_> =
+                    tags.iter().filter_map(|tag| rules().class(tag)).collect();
                 if head == "です" || head == "だ" {
                     classes.extend(rules().class("cop"));
                 }

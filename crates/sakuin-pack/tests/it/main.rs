@@ -5,5 +5,7 @@
 
 /// Values stored once, sections of other crates, the description.
 mod build;
+/// Damaged, cut, foreign and newer files are refused by name and never answered from.
+mod damage;
 /// Tables of all kinds answer as a `BTreeMap` does.
 mod model;

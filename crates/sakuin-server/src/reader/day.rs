@@ -34,7 +34,11 @@ impl Day {
 
     /// The day of an address: `2026`, `11`, `20`, with exactly these numbers of digits.
     pub fn from_parts(year: &str, month: &str, day: &str) -> Option<Day> {
-        let date = Date::new(year_of(year)?, digits(month, 2)?.try_into().ok()?, digits(day, 2)?.try_into().ok()?);
+        let date = Date::new(
+            year_of(year)?,
+            digits(month, 2)?.try_into().ok()?,
+            digits(day, 2)?.try_into().ok()?,
+        );
         date.ok().map(Day)
     }
 

@@ -13,12 +13,7 @@ use axum::{
 };
 use zip::{CompressionMethod, ZipWriter, result::ZipResult, write::SimpleFileOptions};
 
-use super::{
-    Furigana, Reader, Wishes,
-    day::Period,
-    html,
-    stories::Story,
-};
+use super::{Furigana, Reader, Wishes, day::Period, html, stories::Story};
 use crate::reply::{Asked, Fault, Keep, Reply};
 
 /// `epub/2026/`.
@@ -60,7 +55,10 @@ async fn book(
     let period = year
         .and_then(|year| Period::from_parts(year, month.map(|m| &m[..]), day.map(|d| &d[..])))
         .ok_or_else(|| {
-            Fault::bad_request("that is no day, month or year", "write /epub/2026/11/20/ or less of it")
+            Fault::bad_request(
+                "that is no day, month or year",
+                "write /epub/2026/11/20/ or less of it",
+            )
         })?;
     let stories = reader.stories.period(period).await?;
     if stories.is_empty() {
@@ -117,7 +115,8 @@ const CONTAINER: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 </container>
 "#;
 
-const STYLE: &str = "body { line-height: 1.9; }\nrt { font-size: 50%; }\n.date { font-size: 80%; }\n";
+const STYLE: &str =
+    "body { line-height: 1.9; }\nrt { font-size: 50%; }\n.date { font-size: 80%; }\n";
 
 fn chapter_name(story: &Story) -> String {
     format!("story-{}.xhtml", story.id)
@@ -134,8 +133,10 @@ fn package(period: Period, title: &str, stories: &[Story], furigana: Furigana) -
             format!("    <item id=\"story-{}\" href=\"{name}\" media-type=\"application/xhtml+xml\"/>\n", story.id)
         })
         .collect();
-    let spine: String =
-        stories.iter().map(|story| format!("    <itemref idref=\"story-{}\"/>\n", story.id)).collect();
+    let spine: String = stories
+        .iter()
+        .map(|story| format!("    <itemref idref=\"story-{}\"/>\n", story.id))
+        .collect();
     format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
 <package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="book" xml:lang="ja">

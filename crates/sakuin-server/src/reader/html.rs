@@ -125,7 +125,11 @@ impl Writer {
     }
 
     fn read(mut self, source: &str) -> Passage {
-        if is_html(source) { self.html(source) } else { self.plain(source) }
+        if is_html(source) {
+            self.html(source)
+        } else {
+            self.plain(source)
+        }
         self.finish()
     }
 
@@ -161,6 +165,9 @@ impl Writer {
                 Token::Start("strong" | "b") => self.start_mark("strong"),
                 Token::End("em" | "i") => self.end_mark("em"),
                 Token::End("strong" | "b") => self.end_mark("strong"),
+                // Parts of ruby that stand outside of it.
+                Token::Start("rb" | "rt" | "rtc" | "rp")
+                | Token::End("rb" | "rt" | "rtc" | "rp") => {}
                 Token::Start(_) | Token::End(_) => self.end_block(),
             }
         }
@@ -170,7 +177,9 @@ impl Writer {
         for character in text.chars() {
             match character {
                 '\n' | '\r' => self.gap = Gap::Line,
-                ' ' | '\t' | '\u{c}' => self.gap = if self.gap == Gap::None { Gap::Space } else { self.gap },
+                ' ' | '\t' | '\u{c}' => {
+                    self.gap = if self.gap == Gap::None { Gap::Space } else { self.gap }
+                }
                 _ if !may_stand_in_xml(character) => {}
                 _ => {
                     let next = if character.is_ascii() { Last::Narrow } else { Last::Wide };
@@ -184,7 +193,10 @@ impl Writer {
 
     fn unit(&mut self, base: &str, reading: &str) {
         let clean = |text: &str| -> String {
-            text.trim().chars().filter(|&c| may_stand_in_xml(c) && !c.is_ascii_whitespace()).collect()
+            text.trim()
+                .chars()
+                .filter(|&c| may_stand_in_xml(c) && !c.is_ascii_whitespace())
+                .collect()
         };
         let (base, reading) = (clean(base), clean(reading));
         if base.is_empty() || reading.is_empty() {
@@ -337,7 +349,7 @@ impl Ruby {
         }
     }
 
-    /// A base after readings begins a new unit, unless it stands among other bases of the old kind:
+    /// A base after readings begins a new unit; bases in a row wait for their readings:
     /// `<rb>東<rb>京<rt>とう<rt>きょう`.
     fn part(&mut self, writer: &mut Writer) {
         if !self.readings.is_empty() {
@@ -386,9 +398,33 @@ pub(crate) fn escape(character: char, html: &mut String) {
 const INLINE: [&str; 6] = ["ruby", "rb", "rt", "rtc", "rp", "br"];
 const MARKS: [&str; 4] = ["em", "i", "strong", "b"];
 const BLOCKS: [&str; 27] = [
-    "p", "div", "section", "article", "header", "footer", "main", "h1", "h2", "h3", "h4", "h5", "h6",
-    "ul", "ol", "li", "dl", "dt", "dd", "blockquote", "hr", "tr",
-    "td", "th", "pre", "figure", "figcaption",
+    "p",
+    "div",
+    "section",
+    "article",
+    "header",
+    "footer",
+    "main",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "li",
+    "dl",
+    "dt",
+    "dd",
+    "blockquote",
+    "hr",
+    "tr",
+    "td",
+    "th",
+    "pre",
+    "figure",
+    "figcaption",
 ];
 
 thread_local! {
@@ -421,7 +457,8 @@ fn tokens(clean: &str) -> impl Iterator<Item = Token<'_>> {
                 None => Token::Start(tag),
             });
         }
-        let end = rest[1..].find('<').map_or(rest.len(), |found| found + 1);
+        let skip = usize::from(rest.starts_with('<'));
+        let end = rest[skip..].find('<').map_or(rest.len(), |found| found + skip);
         let text = unescape(&rest[..end]);
         rest = &rest[end..];
         Some(Token::Text(text))

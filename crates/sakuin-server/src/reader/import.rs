@@ -123,7 +123,8 @@ fn content(bytes: &[u8]) -> Result<Content, String> {
     if bytes.len() as u64 == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {
         return Err(format!("the line is longer than {} MiB", LINE_BYTES_MAX >> 20));
     }
-    let line: Line = serde_json::from_slice(bytes).map_err(|error| cause_of(&error))?;
+    let line: Line =
+        serde_json::from_slice(bytes.trim_ascii_end()).map_err(|error| cause_of(&error))?;
     let no_day = || format!("`date` is `{}`, not a day written YYYY-MM-DD", line.date);
     let content = Content {
         date: Day::parse(&line.date).ok_or_else(no_day)?,
@@ -157,7 +158,9 @@ fn address(field: &str, address: Option<String>) -> Result<Option<String>, Strin
     if web || local {
         Ok(Some(address))
     } else {
-        Err(format!("`{field}` is `{address}`, neither a web address nor a path that begins with `/`"))
+        Err(format!(
+            "`{field}` is `{address}`, neither a web address nor a path that begins with `/`"
+        ))
     }
 }
 

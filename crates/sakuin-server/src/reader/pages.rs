@@ -20,10 +20,7 @@ use super::{
 use crate::reply::{Asked, Fault, Keep, Reply, read_body};
 
 /// The latest day, or how to add a first story.
-pub(super) async fn latest(
-    State(reader): State<Reader>,
-    asked: Asked,
-) -> Result<Response, Fault> {
+pub(super) async fn latest(State(reader): State<Reader>, asked: Asked) -> Result<Response, Fault> {
     match reader.stories.latest_day().await? {
         Some(day) => reader.day(asked, day).await,
         None => reader.fixed(asked, |shared| EmptyPage { frame: &shared.frame }.render()).await,
@@ -80,7 +77,8 @@ pub(super) async fn random(State(reader): State<Reader>) -> Result<Response, Fau
     };
     let to = HeaderValue::try_from(to).expect("a mount path is ASCII");
     let never = HeaderValue::from_static("no-store");
-    Ok((StatusCode::FOUND, [(header::LOCATION, to), (header::CACHE_CONTROL, never)]).into_response())
+    Ok((StatusCode::FOUND, [(header::LOCATION, to), (header::CACHE_CONTROL, never)])
+        .into_response())
 }
 
 /// The form for a text of one's own.
@@ -135,9 +133,8 @@ pub(super) fn too_long() -> Fault {
 impl Reader {
     /// The story that an address names.
     pub(super) async fn story(&self, id: &str) -> Result<Story, Fault> {
-        let no_story = || {
-            Fault::not_found(format!("there is no story {id}"), "go on from the latest stories")
-        };
+        let no_story =
+            || Fault::not_found(format!("there is no story {id}"), "go on from the latest stories");
         let number = id.parse().map_err(|_| no_story())?;
         self.stories.story(number).await?.ok_or_else(no_story)
     }
@@ -177,9 +174,8 @@ impl Reader {
         if let Some(same) = asked.not_modified(&tag) {
             return Ok(same);
         }
-        let work = move || {
-            Ok(asked.reply(html_page(render(&shared)?, Keep::Revalidate, Some(tag))))
-        };
+        let work =
+            move || Ok(asked.reply(html_page(render(&shared)?, Keep::Revalidate, Some(tag))));
         self.shared.pool.run(work).await?
     }
 }

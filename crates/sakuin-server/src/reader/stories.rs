@@ -93,7 +93,8 @@ pub enum StoriesError {
     Query(#[from] sqlx::Error),
 }
 
-const COLUMNS: &str = "id, date, title, title_pieces, body, body_pieces, image, audio, source, hash, changed";
+const COLUMNS: &str =
+    "id, date, title, title_pieces, body, body_pieces, image, audio, source, hash, changed";
 
 impl Stories {
     /// Opens the file, creating and migrating it as needed.

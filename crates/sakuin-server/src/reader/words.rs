@@ -85,12 +85,7 @@ pub(super) async fn kanji(
     }
 }
 
-async fn of_story(
-    reader: Reader,
-    asked: Asked,
-    id: &str,
-    tier: Tier,
-) -> Result<Response, Fault> {
+async fn of_story(reader: Reader, asked: Asked, id: &str, tier: Tier) -> Result<Response, Fault> {
     let story = reader.story(id).await?;
     let shared = reader.shared.clone();
     let tag = shared.tag([tier_name(tier), id, &story.hash]);
@@ -105,10 +100,11 @@ async fn of_story(
 }
 
 async fn of_text(reader: Reader, asked: Asked, body: Body, tier: Tier) -> Result<Response, Fault> {
-    let text = utf8(read_body(body, TEXT_BYTES_MAX).await.map_err(|fault| match fault.status {
-        axum::http::StatusCode::PAYLOAD_TOO_LARGE => too_long(),
-        _ => fault,
-    })?)?;
+    let text =
+        utf8(read_body(body, TEXT_BYTES_MAX).await.map_err(|fault| match fault.status {
+            axum::http::StatusCode::PAYLOAD_TOO_LARGE => too_long(),
+            _ => fault,
+        })?)?;
     let shared = reader.shared.clone();
     let work = move || {
         // The same way as the page took, so that the positions are the page's.

@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{Cursor, Read},
+    path::Path,
     process::Command,
 };
 
@@ -28,7 +29,8 @@ fn a_book_names_its_type_first() {
     let site = Site::with_stories();
     let mut book = open(&site, "/epub/2026/11/");
     let first = book.by_index(0).unwrap();
-    assert_eq!((first.name(), first.compression()), ("mimetype", CompressionMethod::Stored));
+    assert_eq!(first.name().unwrap(), "mimetype");
+    assert_eq!(first.compression(), CompressionMethod::Stored);
     drop(first);
     assert_eq!(text(&mut book, "mimetype"), "application/epub+zip");
     let contents = text(&mut book, "EPUB/contents.xhtml");
@@ -44,21 +46,31 @@ fn days_and_years_with_and_without_furigana() {
     let mut year = open(&site, "/epub/2026/?furigana=no");
     assert_eq!(year.len(), 5 + 3);
     assert!(text(&mut year, "EPUB/story-1.xhtml").contains("<p>それから食べた。</p>"));
-    assert_eq!(site.get("/epub/2026/").body, site.get("/epub/2026/").body, "same stories, same bytes");
+    assert_eq!(
+        site.get("/epub/2026/").body,
+        site.get("/epub/2026/").body,
+        "same stories, same bytes"
+    );
 }
+
+/// Where Debian's package `epubcheck` puts it; it is run by hand because its own command needs a kernel
+/// that starts jars.
+const EPUBCHECK: &str = "/usr/share/java/epubcheck.jar";
 
 #[test]
 fn epubcheck_finds_nothing() {
-    let site = Site::with_stories();
-    if Command::new("epubcheck").arg("--version").output().is_err() {
-        eprintln!("skipped: epubcheck is not installed (Debian package `epubcheck`)");
+    if !Path::new(EPUBCHECK).exists() {
+        eprintln!("skipped: {EPUBCHECK} is missing (Debian package `epubcheck`)");
         return;
     }
+    let site = Site::with_stories();
     for (name, path) in [("with", "/epub/2026/11/"), ("without", "/epub/2026/11/20/?furigana=no")] {
         let file = site.folder.path().join(format!("{name}.epub"));
         fs::write(&file, site.get(path).body).unwrap();
-        let output = Command::new("epubcheck").arg("--failonwarnings").arg(&file).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+        let mut check = Command::new("java");
+        check.args(["-jar", EPUBCHECK, "--failonwarnings"]).arg(&file);
+        let output = check.output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&said));
     }
 }

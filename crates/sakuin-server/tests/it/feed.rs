@@ -20,7 +20,10 @@ fn the_newest_stories_come_first_with_their_furigana() {
     assert_eq!(last.id, last.links[0].href);
     assert_eq!(last.published.unwrap().to_rfc3339(), "2026-11-18T00:00:00+00:00");
     let content = &last.summary.as_ref().unwrap().content;
-    assert_eq!(content, "<p>朝、犬は公園を散歩した。</p><p>それから<ruby>食<rt>た</rt></ruby>べた。</p>");
+    assert_eq!(
+        content,
+        "<p>朝、犬は公園を散歩した。</p><p>それから<ruby>食<rt>た</rt></ruby>べた。</p>"
+    );
     assert!(feed.links.iter().any(|link| link.href == format!("{}feed/", site.url)));
 }
 
@@ -35,7 +38,11 @@ fn without_furigana_on_request() {
 #[test]
 fn fifty_at_most_and_markup_survives() {
     let site = Site::start("", "/", &crate::support::limits());
-    let line = |n| format!("{{\"date\":\"2026-11-20\",\"title\":\"題 {n} &\",\"content\":\"<p>a &lt;]]> {n}</p>\"}}\n");
+    let line = |n| {
+        format!(
+            "{{\"date\":\"2026-11-20\",\"title\":\"題 {n} &\",\"content\":\"<p>a &lt;]]> {n}</p>\"}}\n"
+        )
+    };
     site.add(&(0..60).map(line).collect::<String>());
     let feed = feed(&site, "/feed/");
     assert_eq!(feed.entries.len(), 50);

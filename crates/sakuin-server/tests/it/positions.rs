@@ -12,17 +12,17 @@ fn walk(html: &str) -> String {
     let (mut text, mut aside) = (String::new(), 0);
     loop {
         match reader.read_event().expect("canonical HTML is XHTML") {
-            Event::Start(tag) if matches!(tag.name().as_ref(), b"rt" | b"rp") => aside += 1,
-            Event::End(tag) if matches!(tag.name().as_ref(), b"rt" | b"rp") => aside -= 1,
-            Event::End(tag) if tag.name().as_ref() == b"p" => text.push('\n'),
-            Event::Empty(tag) if tag.name().as_ref() == b"br" => text.push('\n'),
-            Event::Text(data) if aside == 0 => text.push_str(&data.decode().unwrap()),
+            Event::Start(tag) if matches!(tag.name().as_ref(), "rt" | "rp") => aside += 1,
+            Event::End(tag) if matches!(tag.name().as_ref(), "rt" | "rp") => aside -= 1,
+            Event::End(tag) if tag.name().as_ref() == "p" => text.push('\n'),
+            Event::Empty(tag) if tag.name().as_ref() == "br" => text.push('\n'),
+            Event::Text(data) if aside == 0 => text.push_str(data.as_ref()),
             Event::GeneralRef(name) if aside == 0 => text.push(match name.as_ref() {
-                b"amp" => '&',
-                b"lt" => '<',
-                b"gt" => '>',
-                b"quot" => '"',
-                other => panic!("&{};", String::from_utf8_lossy(other)),
+                "amp" => '&',
+                "lt" => '<',
+                "gt" => '>',
+                "quot" => '"',
+                other => panic!("&{other};"),
             }),
             Event::Eof => return text,
             _ => {}
@@ -43,15 +43,21 @@ fn canonical_forms() {
         ("一行。\n\n二行。\r\n", "<p>一行。</p><p>二行。</p>"),
         ("　字下げ", "<p>　字下げ</p>"),
         ("a < b & c", "<p>a &lt; b &amp; c</p>"),
-        ("｜大木《たいぼく》と花《はな》", "<p><ruby>大木<rt>たいぼく</rt></ruby>と<ruby>花<rt>はな</rt></ruby></p>"),
+        (
+            "｜大木《たいぼく》と花《はな》",
+            "<p><ruby>大木<rt>たいぼく</rt></ruby>と<ruby>花<rt>はな</rt></ruby></p>",
+        ),
         ("《》と《花》と花《はな", "<p>《》と《花》と花《はな</p>"),
         ("<p>一</p>\n<p>二<br>三</p>", "<p>一</p><p>二<br/>三</p>"),
         ("<h1>題</h1>文<div>段</div>", "<p>題</p><p>文</p><p>段</p>"),
-        ("<p>a <b>b</b> <i>c</i></p>", "<p>a <strong>b</strong><em> c</em></p>"),
+        ("<p>a <b>b</b> <i>c</i></p>", "<p>a<strong> b</strong><em> c</em></p>"),
         ("<em>一<p>二</p></em>", "<p><em>一</em></p><p><em>二</em></p>"),
         ("<p>日本\n  語 で\nword\nword</p>", "<p>日本語 でword word</p>"),
         ("<a href=x onclick=y>字</a><script>x</script><img src=x>", "<p>字</p>"),
-        ("<p>&lt;b&gt;&amp;&quot;&nbsp;&#x1f;&#0;</p>", "<p>&lt;b&gt;&amp;&quot;\u{a0}\u{fffd}</p>"),
+        (
+            "<p>&lt;b&gt;&amp;&quot;&nbsp;&#x1f;&#0;</p>",
+            "<p>&lt;b&gt;&amp;&quot;\u{a0}\u{fffd}</p>",
+        ),
     ] {
         assert_eq!(body(source), html, "{source}");
     }
@@ -75,7 +81,10 @@ fn ruby_however_it_is_written() {
         assert_eq!(body(source), kanji, "{source}");
     }
     for (source, html) in [
-        ("<ruby><rb>漢</rb><rb>字</rb><rt>かんじ</rt></ruby>", "<p><ruby>漢字<rt>かんじ</rt></ruby></p>"),
+        (
+            "<ruby><rb>漢</rb><rb>字</rb><rt>かんじ</rt></ruby>",
+            "<p><ruby>漢字<rt>かんじ</rt></ruby></p>",
+        ),
         ("<ruby>漢<rt></rt></ruby>字", "<p>漢字</p>"),
         ("<ruby><rt>かん</rt></ruby>字", "<p>字</p>"),
         ("<ruby>漢字</ruby>", "<p>漢字</p>"),
@@ -106,7 +115,7 @@ fn hostile_ruby_costs_linear_time() {
     // A quadratic reader takes minutes for these.
     for unit in ["《", "《》", "｜", "漢《", "漢《《", "<ruby>", "<ruby>漢<rt>"] {
         let text = unit.repeat(1 << 20);
-        assert!(!Passage::text(&text).is_empty() || unit == "x");
+        assert!(!Passage::text(&text).is_empty());
     }
 }
 
@@ -124,8 +133,53 @@ proptest! {
 }
 
 const PARTS: &[&str] = &[
-    "<p>", "</p>", "<br>", "<div>", "</div>", "<em>", "</em>", "<b>", "</b>", "<ruby>", "</ruby>", "<rb>",
-    "<rt>", "</rt>", "<rp>", "(", "</rp>", "<rtc>", "</rtc>", "<table><td>", "<span>", "</span>", "漢", "字", "かん", "じ", "𠮟",
-    " ", "\n", "\t", "　", "word", "&amp;", "&lt;", "&nbsp;", "<", ">", "&", "\u{1e}", "\u{1f}", "\0", "《", "》", "｜",
-    "<script>", "</script>", "<!--", "-->", "\"",
+    "<p>",
+    "</p>",
+    "<br>",
+    "<div>",
+    "</div>",
+    "<em>",
+    "</em>",
+    "<b>",
+    "</b>",
+    "<ruby>",
+    "</ruby>",
+    "<rb>",
+    "<rt>",
+    "</rt>",
+    "<rp>",
+    "(",
+    "</rp>",
+    "<rtc>",
+    "</rtc>",
+    "<table><td>",
+    "<span>",
+    "</span>",
+    "漢",
+    "字",
+    "かん",
+    "じ",
+    "𠮟",
+    " ",
+    "\n",
+    "\t",
+    "　",
+    "word",
+    "&amp;",
+    "&lt;",
+    "&nbsp;",
+    "<",
+    ">",
+    "&",
+    "\u{1e}",
+    "\u{1f}",
+    "\0",
+    "《",
+    "》",
+    "｜",
+    "<script>",
+    "</script>",
+    "<!--",
+    "-->",
+    "\"",
 ];

@@ -12,7 +12,9 @@ fn page<'a>(answer: &'a crate::support::Answer, status: u16) -> &'a str {
     assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     assert_eq!(answer.header("x-content-type-options"), "nosniff");
     let text = answer.text();
-    for credit in ["EDICT", "2021-02-03", "KANJIDIC", "2022-08-23", "Electronic Dictionary Research"] {
+    for credit in
+        ["EDICT", "2021-02-03", "KANJIDIC", "2022-08-23", "Electronic Dictionary Research"]
+    {
         assert!(text.contains(credit), "{credit} is missing in {text}");
     }
     assert!(!text.contains("<script>") && !text.contains(" onclick="), "scripts stand in files");
@@ -82,7 +84,8 @@ fn every_word_of_a_page_explains_itself() {
     assert_eq!(explained(&dictionary, 0, "朝の犬"), [pair("朝", "朝"), pair("犬", "犬")]);
     let body = "朝、犬は公園を散歩した。\nそれから食べた。\n";
     let words = explained(&dictionary, 1, body);
-    for expected in [pair("公園", "公園"), pair("散歩した", "散歩"), pair("食べた", "食べる")] {
+    for expected in [pair("公園", "公園"), pair("散歩した", "散歩"), pair("食べた", "食べる")]
+    {
         assert!(words.contains(&expected), "{expected:?} in {words:?}");
     }
 
@@ -107,7 +110,8 @@ fn a_text_of_ones_own_is_explained() {
     let expected = [pair("犬", "犬"), pair("食べる", "食べる")];
     assert_eq!(explained(&answer.sub_dictionary(), 0, shown), expected);
     let words = site.post("/dictionary/words", "犬を\r\n食《た》べる<b>".as_bytes());
-    assert_eq!(explained(&words.json(), 0, shown), expected);
+    let words = explained(&words.json(), 0, shown);
+    assert!(expected.iter().all(|word| words.contains(word)), "{words:?}");
 
     let long = [b"text=".to_vec(), b"a".repeat((64 << 10) + 1)].concat();
     assert!(page(&site.post("/read/", &long), 413).contains("64 KiB"));
@@ -152,7 +156,8 @@ fn a_site_below_a_path_stays_below_it() {
     let answer = site.get("/reader/");
     let text = page(&answer, 200);
     for address in text.split("href=\"").skip(1).map(|after| after.split('"').next().unwrap()) {
-        let below = address.starts_with("/reader/") || address.starts_with('#') || address.starts_with("http");
+        let below = address.starts_with("/reader/")
+            || ["#", "data:", "http"].iter().any(|start| address.starts_with(start));
         assert!(below, "{address}");
     }
     let style = text.split("rel=\"stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
@@ -166,9 +171,10 @@ fn a_site_below_a_path_stays_below_it() {
 fn assets_are_kept_for_ever() {
     let site = Site::with_stories();
     let page = site.get("/");
-    for (part, content_type) in
-        [("/assets/reader-", "text/css; charset=utf-8"), ("src=\"/assets/reader-", "text/javascript; charset=utf-8")]
-    {
+    for (part, content_type) in [
+        ("/assets/reader-", "text/css; charset=utf-8"),
+        ("src=\"/assets/reader-", "text/javascript; charset=utf-8"),
+    ] {
         let address = page.text().split(part).nth(1).unwrap().split('"').next().unwrap();
         let answer = site.get(&format!("/assets/reader-{address}"));
         assert_eq!((answer.status, answer.header("content-type")), (200, content_type));
@@ -179,7 +185,9 @@ fn assets_are_kept_for_ever() {
 #[test]
 fn a_page_that_is_known_is_not_sent_again() {
     let site = Site::with_stories();
-    for path in ["/", "/story/2/", "/about/", "/dictionary/words?story=2", "/feed/", "/epub/2026/11/20/"] {
+    for path in
+        ["/", "/story/2/", "/about/", "/dictionary/words?story=2", "/feed/", "/epub/2026/11/20/"]
+    {
         let tag = site.get(path).header("etag").to_owned();
         assert!(tag.starts_with("W/\""), "{path}: {tag}");
         let again = site.get_with(path, &[("if-none-match", &format!("\"x\", {tag}"))]);
@@ -188,7 +196,11 @@ fn a_page_that_is_known_is_not_sent_again() {
     }
     let tag = site.get("/").header("etag").to_owned();
     site.add("{\"date\":\"2026-11-20\",\"title\":\"題\",\"content\":\"文\"}");
-    assert_eq!(site.get_with("/", &[("if-none-match", &tag)]).status, 200, "another story, another page");
+    assert_eq!(
+        site.get_with("/", &[("if-none-match", &tag)]).status,
+        200,
+        "another story, another page"
+    );
 }
 
 #[test]
@@ -198,7 +210,10 @@ fn answers_are_compressed_for_those_who_ask() {
     let plain = site.get("/");
     assert_eq!(plain.header("content-encoding"), "");
     let answer = site.get_with("/", &[("accept-encoding", "br")]);
-    assert_eq!((answer.header("content-encoding"), answer.header("vary")), ("br", "accept-encoding"));
+    assert_eq!(
+        (answer.header("content-encoding"), answer.header("vary")),
+        ("br", "accept-encoding")
+    );
     let mut decoded = Vec::new();
     brotli::Decompressor::new(&answer.body[..], 4096).read_to_end(&mut decoded).unwrap();
     assert!(decoded == plain.body);
@@ -216,7 +231,12 @@ fn scanning_plain_text() {
     assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"));
     let found = answer.json();
     assert_eq!(found["characters"], 7);
-    let surfaces: Vec<_> = found["matches"].as_array().unwrap().iter().map(|m| m["surface"].as_str().unwrap()).collect();
+    let surfaces: Vec<_> = found["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["surface"].as_str().unwrap())
+        .collect();
     assert!(surfaces.contains(&"犬") && surfaces.contains(&"食べません"), "{surfaces:?}");
     assert_eq!(found["dictionaries"][0], json!({"name": "KANJIDIC", "date": "2022-08-23"}));
     assert!(found["licence"].as_str().unwrap().contains("Electronic Dictionary Research"));
@@ -233,7 +253,10 @@ fn scans_are_refused_with_cause_and_cure() {
     );
     assert_eq!(site.post("/v1/scan", &vec![b'a'; 1 << 20]).status, 200);
     let long = site.post("/v1/scan", &vec![b'a'; (1 << 20) + 1]);
-    assert_eq!((long.status, &long.json()["detail"]), (413, &json!("the body is longer than 1048576 bytes")));
+    assert_eq!(
+        (long.status, &long.json()["detail"]),
+        (413, &json!("the body is longer than 1048576 bytes"))
+    );
     assert_eq!(site.get("/v1/scan").status, 405);
 }
 

@@ -105,7 +105,7 @@ fn a_bad_line_is_named_and_nothing_of_its_file_is_kept() {
     insta::assert_snapshot!(refusal(r#"{"date":"2026-11-31","title":"a","content":"b"}"#), @"stories.jsonl:3: `date` is `2026-11-31`, not a day written YYYY-MM-DD");
     insta::assert_snapshot!(refusal(r#"{"date":"2026-11-20","title":" <p></p>","content":"b"}"#), @"stories.jsonl:3: `title` holds no text");
     insta::assert_snapshot!(refusal(r#"{"date":"2026-11-20","title":"a","content":"<script>b</script>"}"#), @"stories.jsonl:3: `content` holds no text");
-    insta::assert_snapshot!(refusal(r#"{"date":"2026-11-20","title":"a","content":"b","img":"x"}"#), @"stories.jsonl:3: unknown field `img`, expected one of `date`, `title`, `content`, `image`, `audio`, `source`, at column 53");
+    insta::assert_snapshot!(refusal(r#"{"date":"2026-11-20","title":"a","content":"b","img":"x"}"#), @"stories.jsonl:3: unknown field `img`, expected one of `date`, `title`, `content`, `image`, `audio`, `source`, at column 52");
     insta::assert_snapshot!(refusal(r#"{"date":"2026-11-20","title":"a","content":"b","image":"javascript:x"}"#), @"stories.jsonl:3: `image` is `javascript:x`, neither a web address nor a path that begins with `/`");
     let long = format!("{{\"date\":\"{}", "x".repeat(5 << 20));
     insta::assert_snapshot!(refusal(&long), @"stories.jsonl:3: the line is longer than 4 MiB");
@@ -121,7 +121,8 @@ fn a_whole_file_may_stand_in_one_transaction_beside_a_reader() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("s.db");
     wait(async {
-        let (writer, reader) = (Stories::open(&file).await.unwrap(), Stories::open(&file).await.unwrap());
+        let (writer, reader) =
+            (Stories::open(&file).await.unwrap(), Stories::open(&file).await.unwrap());
         let mut writing = writer.begin().await.unwrap();
         writing.add(&content("2026-11-20", "a")).await.unwrap();
         assert_eq!(reader.count().await.unwrap(), 0);

@@ -15,8 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use ureq::http;
 
-const WORDS: &str = "\
-　？？？ /EDICT, EDICT_SUB(P), EDICT2 Japanese-English Electronic Dictionary Files/Created: 2021-02-03/
+const WORDS: &str = "　？？？ /EDICT, EDICT_SUB(P), EDICT2 Japanese-English Electronic Dictionary Files/Created: 2021-02-03/
 朝 [あさ] /(n-adv,n-t) morning/(P)/
 犬 [いぬ] /(n) dog (Canis <lupus> familiaris)/(P)/
 公園 [こうえん] /(n) (public) park/(P)/
@@ -31,13 +30,13 @@ const KANJI: &str = "\
 犬 3824 U72ac B94 G1 S4 F1326 ケン いぬ いぬ- {dog}
 ";
 
-pub const STORIES: &str = r#"{"date":"2026-11-18","title":"<ruby>朝<rt>あさ</rt></ruby>の<ruby>犬<rt>いぬ</rt></ruby>","content":"<p>朝、犬は公園を散歩した。</p><p>それから<ruby>食<rt>た</rt></ruby>べた。</p>","source":"https://example.org/1"}
+pub(crate) const STORIES: &str = r#"{"date":"2026-11-18","title":"<ruby>朝<rt>あさ</rt></ruby>の<ruby>犬<rt>いぬ</rt></ruby>","content":"<p>朝、犬は公園を散歩した。</p><p>それから<ruby>食<rt>た</rt></ruby>べた。</p>","source":"https://example.org/1"}
 {"date":"2026-11-20","title":"公園《こうえん》","content":"公園で犬を見た。\n犬が好きだ。","image":"https://example.org/park.jpg","audio":"/sound/2.mp3"}
 {"date":"2026-11-20","title":"食べたくない","content":"<p>犬は &lt;何も&gt; 食べたくなかった &amp; 寝た。</p>"}
 "#;
 
 /// A packed dictionary of a few words, made once.
-pub fn dictionary() -> &'static Path {
+pub(crate) fn dictionary() -> &'static Path {
     static MADE: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, content: &str| {
@@ -56,27 +55,27 @@ pub fn dictionary() -> &'static Path {
 }
 
 /// A server over its own folder, stopped when dropped.
-pub struct Site {
-    pub folder: TempDir,
-    pub address: SocketAddr,
-    pub url: String,
+pub(crate) struct Site {
+    pub(crate) folder: TempDir,
+    pub(crate) address: SocketAddr,
+    pub(crate) url: String,
     stop: Option<oneshot::Sender<()>>,
     running: Option<JoinHandle<Result<(), Error>>>,
 }
 
 /// How the tests' servers differ from those of users: they stop sooner.
-pub fn limits() -> Limits {
+pub(crate) fn limits() -> Limits {
     let mut limits = Limits::default();
     limits.announce_time = Duration::from_millis(50);
     limits
 }
 
 impl Site {
-    pub fn with_stories() -> Site {
+    pub(crate) fn with_stories() -> Site {
         Site::start(STORIES, "/", &limits())
     }
 
-    pub fn start(stories: &str, path: &str, limits: &Limits) -> Site {
+    pub(crate) fn start(stories: &str, path: &str, limits: &Limits) -> Site {
         let folder = tempfile::tempdir().unwrap();
         let text = format!(
             "[server]\nlisten = \"127.0.0.1:0\"\n[reader]\ndictionary = {:?}\npath = {path:?}\n",
@@ -95,15 +94,15 @@ impl Site {
         Site { folder, address, url, stop: Some(stop), running: Some(running) }
     }
 
-    pub fn add(&self, stories: &str) -> Report {
+    pub(crate) fn add(&self, stories: &str) -> Report {
         import(&self.folder.path().join("stories.db"), "more.jsonl", stories.as_bytes()).unwrap()
     }
 
-    pub fn get(&self, path: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str) -> Answer {
         self.get_with(path, &[])
     }
 
-    pub fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub(crate) fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
         let mut request = agent().get(format!("http://{}{path}", self.address));
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -111,17 +110,17 @@ impl Site {
         Answer::read(request.call().unwrap())
     }
 
-    pub fn post(&self, path: &str, body: &[u8]) -> Answer {
+    pub(crate) fn post(&self, path: &str, body: &[u8]) -> Answer {
         Answer::read(agent().post(format!("http://{}{path}", self.address)).send(body).unwrap())
     }
 
     /// Tells the server to stop; does not wait.
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         let _ = self.stop.take().unwrap().send(());
     }
 
     /// Waits until the server has stopped.
-    pub fn join(&mut self) -> Result<(), Error> {
+    pub(crate) fn join(&mut self) -> Result<(), Error> {
         self.running.take().unwrap().join().unwrap()
     }
 }
@@ -131,22 +130,22 @@ impl Drop for Site {
         if self.stop.is_some() {
             self.stop();
         }
-        if self.running.is_some() {
-            let _ = self.join();
+        if let Some(running) = self.running.take() {
+            let _ = running.join();
         }
     }
 }
 
-pub fn agent() -> ureq::Agent {
+pub(crate) fn agent() -> ureq::Agent {
     let config = ureq::Agent::config_builder();
     config.http_status_as_error(false).max_redirects(0).build().new_agent()
 }
 
 /// An answer, read whole.
-pub struct Answer {
-    pub status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     headers: http::HeaderMap,
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Answer {
@@ -156,20 +155,20 @@ impl Answer {
         Answer { status: parts.status.as_u16(), headers: parts.headers, body }
     }
 
-    pub fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap()
     }
 
     /// The block of data that a page carries.
-    pub fn sub_dictionary(&self) -> serde_json::Value {
+    pub(crate) fn sub_dictionary(&self) -> serde_json::Value {
         let start = "<script type=\"application/json\" id=\"sub-dictionary\">";
         let (_, after) = self.text().split_once(start).expect("the page has a sub-dictionary");
         let (json, _) = after.split_once("</script>").unwrap();
