@@ -7,10 +7,9 @@ use sakuin_server::{Config, Error, Limits, Server, import};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-const STORIES: &str = include_str!("../../../../examples/stories/demo.jsonl");
+const STORIES: &str = include_str!("../../../../examples/reader/stories.jsonl");
 
-const WORDS: &str = "\
-　？？？ /EDICT, a few words/Created: 2026-11-01/
+const WORDS: &str = "　？？？ /EDICT, a few words/Created: 2026-11-01/
 の /(prt) joins two nouns/(P)/
 は /(prt) marks the topic/(P)/
 が /(prt) marks the subject/(P)/
@@ -40,8 +39,7 @@ const WORDS: &str = "\
 消える [きえる] /(v1,vi) to go out/to vanish/(P)/
 ";
 
-const NAMES: &str = "\
-　？？？ /ENAMDICT, a few names/Created: 2026-11-01/
+const NAMES: &str = "　？？？ /ENAMDICT, a few names/Created: 2026-11-01/
 一時 [かずとき] /(u) Kazutoki/
 ";
 
@@ -70,7 +68,7 @@ impl Site {
         let mut config = Config::of_folder(folder.path());
         config.listen = "127.0.0.1:0".parse().unwrap();
         fs::copy(dictionary(), &config.dictionary).unwrap();
-        import(&config.stories, "demo.jsonl", STORIES.as_bytes()).unwrap();
+        import(&config.stories, "stories.jsonl", STORIES.as_bytes()).unwrap();
         let mut limits = Limits::default();
         limits.announce_time = Duration::ZERO;
         let server = Server::bind(&config, &limits).unwrap();
