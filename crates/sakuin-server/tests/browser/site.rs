@@ -41,6 +41,7 @@ const WORDS: &str = "　？？？ /EDICT, a few words/Created: 2026-11-01/
 
 const NAMES: &str = "　？？？ /ENAMDICT, a few names/Created: 2026-11-01/
 一時 [かずとき] /(u) Kazutoki/
+使 [つかい] /(s) Tsukai/
 ";
 
 const KANJI: &str = "\
@@ -50,6 +51,9 @@ const KANJI: &str = "\
 間 3456 U9593 B169 G2 S12 F33 カン あいだ ま {interval}
 泣 3563 U6ce3 B85 G4 S8 F1380 キュウ な.く {cry} {weep}
 違 3063 U9055 B162 G8 S13 F344 イ ちが.う {differ}
+使 3B48 U4f7f B9 G3 S8 F219 シ つか.う {use} {employ}
+方 4A7D U65b9 B70 G2 S4 F46 ホウ かた {way}
+電 4545 U96fb B173 G2 S13 F268 デン {electricity}
 車 3C56 U8eca B159 G1 S7 F333 シャ くるま {car}
 ";
 
