@@ -22,6 +22,28 @@ fn agrees_with_the_oracle_on_a_million_random_strings() {
     agree(1_000_000);
 }
 
+/// Every part of up to sixteen characters of the texts that `SAKUIN_TEXTS` names, separated by spaces.
+#[test]
+#[ignore = "reads texts named by SAKUIN_TEXTS"]
+fn agrees_with_the_oracle_on_texts() {
+    let oracle = Deinflector::new(rules());
+    let files = std::env::var("SAKUIN_TEXTS").expect("SAKUIN_TEXTS names files");
+    let mut seen = BTreeSet::new();
+    for file in files.split_whitespace() {
+        let text = sakuin_japanese::fold::fold(&std::fs::read_to_string(file).unwrap());
+        let characters: Vec<char> = text.chars().collect();
+        for start in 0..characters.len() {
+            for end in start + 1..=characters.len().min(start + 16) {
+                let part: String = characters[start..end].iter().collect();
+                if seen.insert(part.clone()) {
+                    check(rules(), automaton(), &oracle, &part);
+                }
+            }
+        }
+    }
+    println!("{} parts", seen.len());
+}
+
 /// Words at the edges of the control of chains, and of classes whose words may vanish with their cut.
 #[test]
 fn agrees_with_the_oracle_on_authored_words() {
