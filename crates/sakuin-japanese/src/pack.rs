@@ -31,8 +31,8 @@ These files are the property of the Electronic Dictionary Research and Developme
 (https://www.edrdg.org/), and are used in conformance with the Group's licence \
 (https://www.edrdg.org/edrdg/licence.html), Creative Commons Attribution-ShareAlike 4.0.";
 
-/// Classes that the files do not give: the copula is an expression or an auxiliary to them.
-const OVERLAY: &[(&str, &str)] = &[("です", "cop"), ("だ", "cop")];
+/// Classes that a file may not give: です is an expression to EDICT.
+const OVERLAY: [(&str, &str); 1] = [("です", "cop")];
 
 /// A key longer than this is no word; it is left out of the trie.
 const KEY_CHARACTERS: usize = 255;
@@ -391,7 +391,10 @@ impl Keys {
         let info = at as u32 | flags | common | script_flags(text);
         let posting = Posting { entry, info };
         self.push(&key, 0, posting);
-        for &class in classes.iter().chain(&overlay(&key)) {
+        let overlay = OVERLAY.iter().filter(|&&(word, _)| word == key);
+        let overlay = overlay.filter_map(|&(_, tag)| rules().class(tag));
+        let overlay = overlay.filter(|class| !classes.contains(class));
+        for class in classes.iter().copied().chain(overlay) {
             for (stem, kind) in rules().stems(class, &key) {
                 self.stems.insert(kind);
                 self.push(&stem, u16::from(kind.0) + 1, posting);
@@ -452,11 +455,6 @@ fn classes(entry: &Entry) -> Vec<Class> {
     classes.sort_unstable();
     classes.dedup();
     classes
-}
-
-fn overlay(key: &str) -> Vec<Class> {
-    let rows = OVERLAY.iter().filter(|&&(word, _)| word == key);
-    rows.filter_map(|&(_, tag)| rules().class(tag)).collect()
 }
 
 /// The characters of all keys, the most frequent first.

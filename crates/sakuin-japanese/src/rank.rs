@@ -1,6 +1,7 @@
 //! Ranking: which of the entries found at a span a reader most likely wants.
 //!
-//! The order is: the reading agrees with the ruby · fewest alternatives · shortest chain of inflections ·
+//! The order is: the reading agrees with the ruby · no script changes where the word has none (のカレ is not
+//! the のかれ of the dictionary) · fewest alternatives · shortest chain of inflections ·
 //! the head is how the word is written, not a mere reading · common · written in the same script · the
 //! order of the dictionary. Names come after words.
 
@@ -21,10 +22,19 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// Whether the text changes script in the middle of what the dictionary has in one: rarely a word.
+    pub(crate) fn changes_script(&self) -> bool {
+        self.rank & CHANGES_SCRIPT != 0
+    }
+
     pub(crate) fn posting(&self) -> Posting {
         Posting { entry: self.entry, info: self.info }
     }
 }
+
+const IS_NAME: u32 = 1 << 31;
+const OTHER_READING: u32 = 1 << 30;
+const CHANGES_SCRIPT: u32 = 1 << 29;
 
 /// Which entries are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +55,8 @@ pub(crate) fn candidates(
 ) {
     let group = sections.postings.group(found.group);
     let ruby = Ruby::of(sections, text, found, group);
-    let surface = text.surface(found.start, found.stem_end);
-    let script = (surface.contains(is_katakana), surface.contains(is_hiragana));
+    let script = scripts(text.surface(found.start, found.stem_end));
+    let ending_changes = scripts(text.surface(found.stem_end, found.end)) == (true, true);
     let names = is_name_span(text, found);
     let way = (u32::from(found.cost) << 16) | ((matches.chains.length(found.chain) as u32) << 8);
     for posting in group.postings() {
@@ -59,13 +69,16 @@ pub(crate) fn candidates(
         if !keep {
             continue;
         }
-        let other_script = (posting.is(Posting::KATAKANA), posting.is(Posting::HIRAGANA)) != script;
-        let rank = (u32::from(is_name) << 31)
-            | (u32::from(!ruby.agrees(posting)) << 30)
-            | way
-            | (u32::from(!posting.is(Posting::WRITTEN)) << 2)
-            | (u32::from(!posting.is(Posting::COMMON)) << 1)
-            | u32::from(other_script);
+        let of_head = (posting.is(Posting::KATAKANA), posting.is(Posting::HIRAGANA));
+        let changes_script = ending_changes || script == (true, true) && of_head != script;
+        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+        let rank = way
+            | flag(is_name, IS_NAME)
+            | flag(!ruby.agrees(posting), OTHER_READING)
+            | flag(changes_script, CHANGES_SCRIPT)
+            | flag(!posting.is(Posting::WRITTEN), 4)
+            | flag(!posting.is(Posting::COMMON), 2)
+            | flag(of_head != script, 1);
         candidates.push(Candidate {
             rank,
             entry: posting.entry,
@@ -135,10 +148,14 @@ pub(crate) fn is_clean_cut(text: &Text, found: &Found) -> bool {
     !text.precedes_small_kana(found.start as usize) && !text.precedes_small_kana(found.end as usize)
 }
 
+/// Whether a text has katakana, and whether hiragana.
+fn scripts(text: &str) -> (bool, bool) {
+    (text.contains(is_katakana), text.contains(is_hiragana))
+}
+
 /// The flags of a head's scripts.
 #[cfg(feature = "pack")]
 pub(crate) fn script_flags(head: &str) -> u32 {
-    let katakana = if head.contains(is_katakana) { Posting::KATAKANA } else { 0 };
-    let hiragana = if head.contains(is_hiragana) { Posting::HIRAGANA } else { 0 };
-    katakana | hiragana
+    let (katakana, hiragana) = scripts(head);
+    (u32::from(katakana) * Posting::KATAKANA) | (u32::from(hiragana) * Posting::HIRAGANA)
 }

@@ -165,10 +165,11 @@ impl Scanner<'_> {
 
     fn inflect(&mut self, list: List, stem_end: usize, stem: Found) {
         self.live.clear();
+        let next = self.symbols.get(stem_end).copied().unwrap_or(Symbol(0));
         for (id, group) in self.sections.postings.groups(list) {
             if let Some(stem) = self.sections.stems.get(usize::from(group.kind)).copied().flatten()
             {
-                self.automaton.begin(stem, id.0, &mut self.live);
+                self.automaton.begin_before(next, stem, id.0, &mut self.live);
             }
         }
         let mut at = stem_end;

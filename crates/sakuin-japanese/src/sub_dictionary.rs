@@ -110,6 +110,7 @@ impl<'s> Writer<'s> {
             for found in span {
                 rank::candidates(self.sections, text, matches, found, wanted, &mut candidates);
             }
+            candidates.retain(|candidate| !candidate.changes_script());
             rank::keep_best(&mut candidates);
             let limit = if self.tier == Tier::Page { BEST } else { usize::MAX };
             let wrote =

@@ -203,7 +203,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// Every key has its value, every prefix and every extension that is no key has none.
-    fn check(keys: BTreeMap<Vec<u16>, u32>) {
+    fn check(keys: &BTreeMap<Vec<u16>, u32>) {
         let rows: Vec<_> = keys.clone().into_iter().collect();
         let built = build::build(&rows, 6000);
         let trie = Trie::new(&built.nodes, &built.codes, &built.tail);
@@ -221,21 +221,26 @@ mod tests {
 
     #[test]
     fn no_keys_and_one_key() {
-        check(BTreeMap::new());
-        check(BTreeMap::from([(vec![7], 1)]));
-        check(BTreeMap::from([(vec![7, 8, 9], 1)]));
+        check(&BTreeMap::new());
+        check(&BTreeMap::from([(vec![7], 1)]));
+        check(&BTreeMap::from([(vec![7, 8, 9], 1)]));
     }
 
     #[test]
     fn keys_that_begin_other_keys() {
-        check(BTreeMap::from([(vec![1], 1), (vec![1, 2], 2), (vec![1, 2, 3, 4], 3), (vec![2], 4)]));
+        check(&BTreeMap::from([
+            (vec![1], 1),
+            (vec![1, 2], 2),
+            (vec![1, 2, 3, 4], 3),
+            (vec![2], 4),
+        ]));
     }
 
     proptest! {
         #[test]
         fn any_keys(keys in prop::collection::btree_map(
             prop::collection::vec(prop_oneof![1u16..6, 1u16..6000], 1..9), 1u32..1000, 0..200)) {
-            check(keys);
+            check(&keys);
         }
     }
 }

@@ -104,7 +104,7 @@ impl Lookup {
                 let head = fold(head);
                 let mut classes: Vec<_> =
                     tags.iter().filter_map(|tag| rules().class(tag)).collect();
-                if head == "です" || head == "だ" {
+                if head == "です" {
                     classes.extend(rules().class("cop"));
                 }
                 for class in classes {
@@ -210,7 +210,7 @@ fn raw_forms(edict: &Path) -> HashSet<String> {
 }
 
 fn is_japanese(c: char) -> bool {
-    matches!(c, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | 'ー' | '々' | 'ゝ' | 'ゞ' | 'ヽ' | 'ヾ' | '一'..='鿿')
+    matches!(c, 'ぁ'..='ゖ' | 'ァ'..='ヺ' | 'ｦ'..='ﾟ' | 'ー' | '々' | 'ゝ' | 'ゞ' | 'ヽ' | 'ヾ' | '一'..='鿿')
 }
 
 /// A dictionary of a few authored lines of EDICT and ENAMDICT.
@@ -248,18 +248,17 @@ const WORDS: &str = "\
 ";
 const NAMES: &str = "市 [いち] /(u) Ichi/\n市場 [いちば] /(s) Ichiba/\nたべ /(f) Tabe/\n";
 
-/// Surface, form, reasons and kind of each match.
+/// What is found at the start of a text: surface, form, reasons and kind.
 #[track_caller]
 fn check(text: &str, expected: &[(&str, &str, &[&str], &str)]) {
     let answer = answer(&small(WORDS, NAMES), text);
-    let shown: Vec<String> = answer["matches"]
-        .as_array()
-        .unwrap()
-        .iter()
+    let matches = answer["matches"].as_array().unwrap().iter();
+    let shown: Vec<String> = matches
+        .filter(|found| found["start"] == 0)
         .map(|found| {
-            let (surface, form) = (found["surface"].as_str(), found["form"].as_str());
-            let kind = found["kind"].as_str();
-            format!("{} {} {} {}", surface.unwrap(), form.unwrap(), found["reasons"], kind.unwrap())
+            let [surface, form, kind] =
+                ["surface", "form", "kind"].map(|field| found[field].as_str().unwrap());
+            format!("{surface} {form} {} {kind}", found["reasons"])
         })
         .collect();
     let expected: Vec<String> = expected
@@ -272,16 +271,178 @@ fn check(text: &str, expected: &[(&str, &str, &[&str], &str)]) {
 }
 
 #[test]
+fn the_longest_span_comes_first_and_words_before_names() {
+    check(
+        "市場へ",
+        &[("市場", "市場", &[], "word"), ("市場", "市場", &[], "name"), ("市", "市", &[], "name")],
+    );
+}
+
+#[test]
 fn inflected_words_are_found_with_their_chain() {
     check(
-        "食べさせた",
-        &[
-            ("食べさせた", "食べる", &["causative", "past"], "word"),
-            ("食べさせ", "食べる", &["causative", "masu stem"], "word"),
-            ("食べさ", "食べる", &["short causative", "imperative"], "word"),
-            ("食べ", "食べる", &["masu stem"], "word"),
-            ("させ", "する", &["causative", "masu stem"], "word"),
-            ("させた", "する", &["causative", "past"], "word"),
-        ][..1],
+        "食べた",
+        &[("食べた", "食べる", &["past"], "word"), ("食べ", "食べる", &["masu stem"], "word")],
     );
+    check(
+        "勉強した",
+        &[
+            ("勉強した", "勉強", &["do (suru)", "past"], "word"),
+            ("勉強し", "勉強", &["do (suru)", "masu stem"], "word"),
+            ("勉強", "勉強", &[], "word"),
+        ],
+    );
+}
+
+#[test]
+fn the_head_in_the_same_script_is_the_form() {
+    check("アイスが", &[("アイス", "アイス", &[], "word"), ("アイス", "あいす", &[], "word")]);
+    check("あいすが", &[("あいす", "あいす", &[], "word"), ("あいす", "アイス", &[], "word")]);
+}
+
+#[test]
+fn alternatives_reach_the_word() {
+    check("おかーさん", &[("おかーさん", "おかあさん", &[], "word")]);
+    check("人々", &[("人々", "人人", &[], "word")]);
+    check("國", &[("國", "国", &[], "word")]);
+    check("ﾀﾍﾞ", &[("ﾀﾍﾞ", "たべる", &["masu stem"], "word"), ("ﾀﾍﾞ", "たべ", &[], "name")]);
+}
+
+#[test]
+fn names_in_hiragana_alone_are_left_out() {
+    check("たべ", &[("たべ", "たべる", &["masu stem"], "word")]);
+    check("タベ", &[("タベ", "たべる", &["masu stem"], "word"), ("タベ", "たべ", &[], "name")]);
+}
+
+/// The ids at the first place of a page's sub-dictionary.
+fn first_ids(pieces: &[(&str, Option<&str>)], tier: Tier) -> Vec<String> {
+    let text = Text::segments(pieces.iter().copied());
+    let json = small(WORDS, NAMES).sub_dictionary(&[text], tier).unwrap();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let Some(first) = json["texts"][0].get(0) else { return Vec::new() };
+    let entries = first[2].as_array().unwrap().iter();
+    entries
+        .map(|pair| {
+            json["entries"][pair[0].as_u64().unwrap() as usize]["id"].as_str().unwrap().into()
+        })
+        .collect()
+}
+
+#[test]
+fn ruby_decides_which_entry_comes_first() {
+    assert_eq!(first_ids(&[("市場", Some("しじょう"))], Tier::Page)[0], "w3");
+    assert_eq!(first_ids(&[("市場", Some("いちば"))], Tier::Page)[0], "w2");
+    assert_eq!(first_ids(&[("市場", None)], Tier::Page)[0], "w2");
+    assert_eq!(first_ids(&[("食", Some("た")), ("べた", None)], Tier::Page), ["w1"]);
+}
+
+#[test]
+fn no_word_begins_or_ends_inside_a_ruby_unit() {
+    assert_eq!(first_ids(&[("明日", Some("あした"))], Tier::Page), ["w12"]);
+    let text = Text::segments([("明日", Some("あした"))]);
+    let json = small(WORDS, NAMES).sub_dictionary(&[text], Tier::Words).unwrap();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["texts"][0].as_array().unwrap().len(), 1, "{json}");
+}
+
+#[test]
+fn a_page_has_no_word_that_changes_script_in_its_middle() {
+    assert_eq!(first_ids(&[("食べタら", None)], Tier::Page), ["w1"]);
+    let text = Text::plain("あイス");
+    let json = small(WORDS, NAMES).sub_dictionary(&[text], Tier::Page).unwrap();
+    assert!(String::from_utf8(json).unwrap().starts_with(r#"{"texts":[[]]"#));
+}
+
+#[test]
+fn a_page_carries_three_senses_and_the_words_all() {
+    let senses = |tier| {
+        let json = small(WORDS, NAMES).sub_dictionary(&[Text::plain("食べる")], tier).unwrap();
+        let json: Value = serde_json::from_slice(&json).unwrap();
+        json["entries"][0]["senses"].as_array().unwrap().len()
+    };
+    assert_eq!(senses(Tier::Page), 3);
+    assert_eq!(senses(Tier::Words), 4);
+}
+
+#[test]
+fn positions_of_a_page_are_utf16() {
+    let json = small(WORDS, NAMES).sub_dictionary(&[Text::plain("𠮟国")], Tier::Page).unwrap();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    assert_eq!(json["texts"][0][0][0], 2);
+    assert_eq!(json["texts"][0][0][1], 1);
+}
+
+#[test]
+fn a_sub_dictionary_can_stand_in_a_page() {
+    let json = small(WORDS, NAMES).sub_dictionary(&[Text::plain("市場")], Tier::Words).unwrap();
+    let json = String::from_utf8(json).unwrap();
+    assert!(!json.contains('<') && json.contains("market \\u003cindex>"), "{json}");
+}
+
+#[test]
+fn pages_words_and_names_together_are_the_scan() {
+    for text in TEXTS {
+        let dictionary = debian::dictionary();
+        let spans = |tier| {
+            let json = dictionary.sub_dictionary(&[Text::plain(text)], tier).unwrap();
+            let json: Value = serde_json::from_slice(&json).unwrap();
+            let mut spans = BTreeSet::new();
+            for span in json["texts"][0].as_array().unwrap() {
+                for pair in span[2].as_array().unwrap() {
+                    let id = json["entries"][pair[0].as_u64().unwrap() as usize]["id"].clone();
+                    spans.insert((
+                        span[0].as_u64().unwrap(),
+                        span[0].as_u64().unwrap() + span[1].as_u64().unwrap(),
+                        id.as_str().unwrap().to_owned(),
+                    ));
+                }
+            }
+            spans
+        };
+        let (page, words, names) = (spans(Tier::Page), spans(Tier::Words), spans(Tier::Names));
+        let fetched: BTreeSet<_> = words.union(&names).cloned().collect();
+        assert!(page.is_subset(&fetched));
+        // These texts are of the basic plane, so characters and UTF-16 units are the same.
+        let mut scanned = BTreeSet::new();
+        for found in answer(dictionary, text)["matches"].as_array().unwrap() {
+            let (start, end) = span(found);
+            for id in found["entries"].as_array().unwrap() {
+                scanned.insert((start as u64, end as u64, id.as_str().unwrap().to_owned()));
+            }
+        }
+        assert!(fetched.is_subset(&scanned));
+        let characters: Vec<char> = text.chars().collect();
+        for (start, end, id) in scanned.difference(&fetched) {
+            let (start, end) = (*start as usize, *end as usize);
+            let small = |at: usize| {
+                characters.get(at).is_some_and(|c| "ゃゅょぁぃぅぇぉャュョァィゥェォ".contains(*c))
+            };
+            let surface: String = characters[start..end].iter().collect();
+            let mixed = surface.contains(|c| matches!(c, 'ァ'..='ヶ' | 'ｦ'..='ﾟ'))
+                && surface.contains(|c| matches!(c, 'ぁ'..='ゖ'));
+            assert!(small(start) || small(end) || mixed, "{surface} {id} is on no page");
+        }
+    }
+}
+
+#[test]
+fn hostile_text_takes_time_in_proportion() {
+    for unit in ["られ", "て", "ー", "っ", "々", "あ", "〜", "かー"] {
+        let found = |times: usize| {
+            let text = Text::plain(&unit.repeat(times));
+            debian::dictionary().scan(&text).unwrap().len()
+        };
+        let (once, tenfold) = (found(300), found(3000));
+        assert!(tenfold <= 11 * once + 1000, "{unit}: {once} in 300, {tenfold} in 3,000");
+    }
+}
+
+#[test]
+fn any_bytes_of_a_text_are_taken() {
+    let dictionary = small(WORDS, NAMES);
+    for text in
+        ["", "\0", "\0食\0べ\0", "\u{FEFF}食べた", "𠮟\u{3099}", "ａｂｃ", &"食".repeat(100_000)]
+    {
+        answer(&dictionary, text);
+    }
 }
