@@ -15,8 +15,10 @@ KANJI   := $(EDRDG)/kanjidic
 LISTEN  := 127.0.0.1:8080
 SAKUIN  := target/release/sakuin
 READER  := examples/reader
+TODAY   := $(shell date +%F)
+TEXTS   :=
 
-.PHONY: run build dictionaries test bench fuzz fmt lint
+.PHONY: run build dictionaries test bench bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -41,9 +43,14 @@ test:
 	cargo test --workspace --locked
 
 bench: $(READER)/japanese.skn
-	cd bench && cargo run --release --locked --package bench-pack
-	cd bench && cargo run --release --locked --package bench-reader
-	cd bench && cargo run --release --locked --package report
+	@scripts/install wrk python3
+	cd bench && cargo build --release --locked
+	cd bench && target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
+	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
+	$(MAKE) bench-report
+
+bench-report:
+	cd bench && cargo run --release --locked --quiet --package bench-report > ../BENCHMARKS.md
 
 fuzz:
 	cd fuzz && for target in $$(cargo +nightly fuzz list); do \

@@ -18,12 +18,12 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::automaton::ChainId;
+use crate::automaton::{ChainId, automaton};
 use crate::dictionary::{Dictionary, Error, Sections};
 use crate::postings::Posting;
 use crate::rank::{self, Candidate, Wanted};
 use crate::rules::rules;
-use crate::scan::{Found, Matches};
+use crate::scan::{Found, Matches, scan};
 use crate::text::{Offsets, Text};
 
 impl Dictionary {
@@ -34,7 +34,7 @@ impl Dictionary {
     /// [`Error::Write`] when `to` refuses; then part of the answer may be written.
     pub fn answer(&self, text: &Text, to: &mut impl Write) -> Result<(), Error> {
         let sections = self.sections()?;
-        let matches = self.scan(text)?;
+        let matches = scan(&sections, automaton(), text);
         let mut heads = Heads { sections: &sections, numbers: HashMap::new(), entries: Vec::new() };
         let characters = text.offset(text.length() as u32, Offsets::Characters);
         write!(to, "{{\"characters\":{characters},\"matches\":[")?;

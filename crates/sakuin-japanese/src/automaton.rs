@@ -120,6 +120,9 @@ impl Automaton {
     }
 
     /// Adds the trail of a stem just read; `origin` comes back from [`Automaton::accepted`].
+    ///
+    /// # Panics
+    /// If the stem is none of the rules the automaton was compiled from.
     #[inline]
     pub fn begin(&self, stem: Stem, origin: u32, trails: &mut Trails) {
         let Beginning { node, bare, more, .. } = &self.stems[usize::from(stem.0)];

@@ -3,6 +3,7 @@
 //! It needs no dictionary: it gives every dictionary form from which the rules reach the word, and the
 //! class that form would have to have. A form is a guess until a dictionary confirms it.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -111,13 +112,15 @@ impl<'r> Deinflector<'r> {
             let form = head.chars().chain(kept.iter().copied()).chain(changed.iter().copied());
             Reading { form: form.collect(), class, reasons }
         };
-        steps.sort_unstable_by(|a, b| (&a.1, a.2, &a.3).cmp(&(&b.1, b.2, &b.3)));
-        steps.dedup_by(|a, b| (&a.1, a.2, &a.3) == (&b.1, b.2, &b.3));
+        // Two ways to one reading may differ in what they touch: the one that touches less is kept.
+        let reading = |step: &Step| (step.1.clone(), step.2, step.3.clone());
+        steps.sort_by_cached_key(|step| (reading(step), Reverse(step.0)));
+        steps.dedup_by_key(|step| reading(step));
         steps.into_iter().map(written).collect()
     }
 
     /// Undoes every last step of `text`, which is inflected by paradigm `by` unless it is the word
-    /// itself; `chain` holds the steps undone so far, the last one first, and `kept` how many
+    /// itself; `chain` holds the steps undone so far, in the order of a chain, and `kept` how many
     /// characters none of them touched.
     fn strip(
         &self,

@@ -167,6 +167,11 @@ impl Rules {
         &self.stems[usize::from(stem.0)].name
     }
 
+    /// The names of all stems, that of [`Stem`] 0 first.
+    pub fn stem_names(&self) -> impl Iterator<Item = &str> {
+        self.stems.iter().map(|stem| stem.name.as_str())
+    }
+
     /// The stem of that name.
     pub fn stem(&self, name: &str) -> Option<Stem> {
         self.stems.iter().position(|stem| stem.name == name).map(|at| Stem(at as u8))

@@ -12,11 +12,11 @@
 
 use std::collections::HashMap;
 
-use crate::automaton::{ChainId, Chains};
+use crate::automaton::{ChainId, Chains, automaton};
 use crate::dictionary::{Dictionary, ENTRY_END, Error, Sections};
 use crate::rank::{self, Candidate, Wanted};
 use crate::rules::{Reason, rules};
-use crate::scan::{Found, Matches};
+use crate::scan::{Found, Matches, scan};
 use crate::text::{Offsets, Text};
 
 /// How much of a scan a page carries.
@@ -41,7 +41,7 @@ impl Dictionary {
         let sections = self.sections()?;
         let mut writer = Writer::new(&sections, tier);
         for text in texts {
-            writer.text(text, &self.scan(text)?);
+            writer.text(text, &scan(&sections, automaton(), text));
         }
         writer.finish()
     }

@@ -126,10 +126,13 @@ pub(crate) mod build {
         pub(crate) tail: Vec<U16>,
     }
 
+    /// A key in codes and its value.
+    pub(crate) type Key = (Vec<u16>, u32);
+
     /// Builds a trie of keys, each once, those with a common beginning next to each other and a key that
     /// begins others before them. Keys are rows of codes from 1 to `codes`, shorter than 32,768; values are
     /// above 0.
-    pub(crate) fn build(keys: &[(Vec<u16>, u32)], codes: u16) -> Built {
+    pub(crate) fn build(keys: &[Key], codes: u16) -> Built {
         let mut built =
             Built { nodes: vec![Node::default()], codes: vec![U16::ZERO], tail: vec![] };
         built.nodes[0].below = U32::new(1);
@@ -138,7 +141,7 @@ pub(crate) mod build {
         built.codes.extend((1..=codes).map(U16::new));
 
         // The keys below each node that has some, and how many characters they share.
-        let mut level: Vec<(usize, &[(Vec<u16>, u32)], usize)> = Vec::new();
+        let mut level: Vec<(usize, &[Key], usize)> = Vec::new();
         for keys in keys.chunk_by(|(a, _), (b, _)| a.first() == b.first()) {
             if let Some(&code) = keys[0].0.first() {
                 level.push((usize::from(code), keys, 1));

@@ -5,12 +5,10 @@
 //! number i of a block of width w is in 32-bit lane i mod 4, at bit ⌊i / 4⌋ · w of that lane.
 //! One word for every block says where it begins and how wide it is, so that a single seed is read without its block.
 
-use bitpacking::{BitPacker, BitPacker4x};
-
 use crate::hash::{Point, mix, scale};
 
 /// Seeds in a block.
-const BLOCK: u32 = BitPacker4x::BLOCK_LEN as u32;
+const BLOCK: u32 = 128;
 /// Bytes in which the beginning of a block is counted.
 const UNIT: u32 = 16;
 const WIDTH_BITS: u32 = 6;
@@ -115,25 +113,32 @@ pub(crate) fn build(points: &[Point]) -> Option<(Vec<u8>, Vec<u32>)> {
     Some((pack(&seeds, keys)?, slots))
 }
 
+/// The words that describe the blocks, then the blocks; `None` if they take a gibibyte.
 fn pack(seeds: &[u32], keys: u32) -> Option<Vec<u8>> {
-    let packer = BitPacker4x::new();
     let mut out = vec![0; blocks(keys).1 as usize];
-    let mut data = Vec::new();
+    let mut data: Vec<u32> = Vec::new();
     for (index, block) in seeds.chunks(BLOCK as usize).enumerate() {
-        let mut whole = [0; BLOCK as usize];
-        whole[..block.len()].copy_from_slice(block);
-        let width = packer.num_bits(&whole);
-        let start = u32::try_from(data.len()).ok()? / UNIT;
+        let width = u32::BITS - block.iter().fold(0, |all, seed| all | seed).leading_zeros();
+        let start = data.len() as u32 * 4 / UNIT;
         if start >= 1 << (32 - WIDTH_BITS) {
             return None;
         }
-        let word = start << WIDTH_BITS | u32::from(width);
+        let word = start << WIDTH_BITS | width;
         out[index * 4..index * 4 + 4].copy_from_slice(&word.to_le_bytes());
-        let mut packed = [0; BLOCK as usize * 4];
-        let length = packer.compress(&whole, &mut packed, width);
-        data.extend_from_slice(&packed[..length]);
+        let mut packed = vec![0; width as usize * 4];
+        for (index, seed) in block.iter().enumerate() {
+            let bit = index / 4 * width as usize;
+            let lane = bit / 32 * 4 + index % 4;
+            let shifted = u64::from(*seed) << (bit % 32);
+            for (lane, part) in [(lane, shifted as u32), (lane + 4, (shifted >> 32) as u32)] {
+                if part != 0 {
+                    packed[lane] |= part;
+                }
+            }
+        }
+        data.extend(packed);
     }
-    out.extend(data);
+    out.extend(data.iter().flat_map(|word| word.to_le_bytes()));
     // A reader loads two words of a lane, the second of which may lie after the last block.
     out.extend([0; UNIT as usize * 2]);
     Some(out)
@@ -141,6 +146,8 @@ fn pack(seeds: &[u32], keys: u32) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use bitpacking::{BitPacker, BitPacker4x};
+
     use super::*;
     use crate::hash::KeyHash;
 
@@ -178,15 +185,18 @@ mod tests {
     }
 
     #[test]
-    fn reads_single_seeds_as_the_packer_wrote_them() {
-        for width in 0..=32 {
+    fn packs_as_the_library_does() {
+        let packer = BitPacker4x::new();
+        for width in 0..=32u32 {
             let most = ((1u64 << width) - 1) as u32;
-            let seeds: Vec<u32> =
-                (0..300u64).map(|index| mix(index) as u32 & most).chain([most]).collect();
-            let keys = seeds.len() as u32 * 4;
-            let bytes = pack(&seeds, keys).expect("it is small");
+            let mut seeds: Vec<u32> = (0..128u64).map(|index| mix(index) as u32 & most).collect();
+            seeds[77] = most;
+            let bytes = pack(&seeds, 512).expect("it is small");
+            let mut expected = vec![0; 512];
+            let length = packer.compress(&seeds, &mut expected, width as u8);
+            assert_eq!(bytes[16..16 + length], expected[..length], "width {width}");
             for (index, seed) in seeds.iter().enumerate() {
-                assert_eq!(read(&bytes, index as u32, keys), *seed, "width {width}");
+                assert_eq!(read(&bytes, index as u32, 512), *seed, "width {width}");
             }
         }
     }

@@ -401,10 +401,11 @@ function kanjiRow({ character, grade, strokes, on = [], kun = [], meanings = [] 
 async function fetchKanji(word, characters) {
   if (open?.word !== word) return;
   await Promise.all(characters.filter(character => !kanji.has(character)).map(async character => {
+    kanji.set(character, null);
     const answer = await fetch(`${path}kanji/${encodeURIComponent(character)}`).catch(() => null);
-    if (answer) kanji.set(character, answer.ok ? await answer.json() : null);
+    if (answer?.ok) kanji.set(character, await answer.json());
   }));
-  if (open?.word === word) again();
+  again();
 }
 
 // ---- The start.

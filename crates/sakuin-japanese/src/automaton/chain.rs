@@ -110,3 +110,37 @@ impl Control {
         (te <= CHAIN_TE_MAX).then_some(Links(links.0 | (u64::from(reason.0) + 1) << (8 * length)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::rules::rules;
+
+    /// Few reasons, so that they repeat, and of every kind.
+    fn reasons() -> impl Strategy<Value = Reason> {
+        let of_kind = |kind| rules().reasons().filter(move |r| rules().kind(*r) == kind).take(4);
+        let kinds = [Kind::Voice, Kind::Te, Kind::Open, Kind::Plain];
+        prop::sample::select(kinds.into_iter().flat_map(of_kind).collect::<Vec<_>>())
+    }
+
+    proptest! {
+        #[test]
+        fn grows_exactly_the_chains_that_the_rules_admit(
+            chain in prop::collection::vec(reasons(), 1..10)
+        ) {
+            let control = Control::new(rules());
+            let step = |links: Links, reason: &Reason| control.extend(links, *reason);
+            let grown = chain.iter().try_fold(Links::NONE, step);
+            prop_assert_eq!(grown.is_some(), rules().admits(&chain));
+            if let Some(links) = grown {
+                let mut chains = Chains::default();
+                let id = chains.id(links);
+                prop_assert_eq!(chains.id(links), id);
+                prop_assert_eq!(chains.length(id), chain.len());
+                prop_assert_eq!(chains.reasons(id), chain);
+            }
+        }
+    }
+}

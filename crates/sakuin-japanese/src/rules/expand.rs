@@ -22,7 +22,7 @@ pub(super) fn expand(
         let reason = reason(&mut rules, auxiliary)?;
         attach(&mut rules, &bases, auxiliary, reason)?;
     }
-    grows(&rules)?;
+    refuse_empty_steps(&rules)?;
     stems(&mut rules);
     count("classes", rules.classes.len(), 255)?;
     count("reasons", rules.reasons.len(), 254)?;
@@ -40,7 +40,7 @@ fn count(what: &'static str, found: usize, most: usize) -> Result<(), RulesError
 }
 
 /// Refuses chains that could grow without text: する adds nothing to 勉強, so nothing empty may follow it.
-fn grows(rules: &Rules) -> Result<(), RulesError> {
+fn refuse_empty_steps(rules: &Rules) -> Result<(), RulesError> {
     let adds_nothing = |rule: &SuffixRule, then: &usize| rule.ending == rules.paradigms[*then].cut;
     let empty_after = |paradigm: usize| {
         let mut of_paradigm = rules.suffixes.iter().filter(move |r| r.paradigm == paradigm);
@@ -161,6 +161,9 @@ fn voiced(surface: &str) -> String {
 
 /// Every paradigm has a stem where its endings begin; if a word may vanish with its cut, also one behind
 /// each first kana; and if all endings begin alike (来), the stem stands behind what they share.
+///
+/// Files know stems by name. The first paradigm of a class lends its stem the name of the class, the others
+/// add what they cut: lines added to the table after it change no name.
 fn stems(rules: &mut Rules) {
     let mut named: BTreeSet<Class> = BTreeSet::new();
     for (paradigm, Paradigm { class, cut, place }) in rules.paradigms.iter().enumerate() {

@@ -20,7 +20,7 @@ struct Verb {
     volitional: String,
     te: String,
     passive: (String, &'static str),
-    potential: Option<String>,
+    potential: Option<(String, &'static str)>,
     causative: String,
     short: String,
 }
@@ -192,6 +192,7 @@ fn forms(verb: &Verb, before: &str) -> Vec<(String, String)> {
     make(&ta(&verb.te), &[("", "past"), ("ら", "conditional"), ("り", "listing")]);
     make(&contracted_te(&verb.te, "ちゃ", "じゃ"), &[("", "contracted topic te-form")]);
     make(&verb.stem, &[("たい", "desiderative"), ("たかった", "desiderative; past")]);
+    make(&verb.stem, &[("ながら", "while"), ("そう", "looking as if")]);
     made
 }
 
@@ -230,7 +231,7 @@ fn auxiliaries(verb: &Verb, before: &str) -> Vec<(Verb, String)> {
         (godan(&verb.short), "short causative"),
         (ichidan(&verb.passive.0), verb.passive.1),
     ];
-    made.extend(verb.potential.as_deref().map(|plain| (ichidan(plain), "potential")));
+    made.extend(verb.potential.iter().map(|(plain, step)| (ichidan(plain), *step)));
     let honorific = prefixed(&verb.stem, aru("なさる"));
     let honorific = Verb { imperatives: vec![], ..honorific };
     made.push((honorific, "honorific (nasaru)"));
@@ -257,7 +258,7 @@ fn prefixed(before: &str, verb: Verb) -> Verb {
         volitional: add(verb.volitional),
         te: add(verb.te),
         passive: (add(verb.passive.0), verb.passive.1),
-        potential: verb.potential.map(add),
+        potential: verb.potential.map(|(plain, step)| (add(plain), step)),
         causative: add(verb.causative),
         short: add(verb.short),
     }
@@ -299,7 +300,7 @@ fn godan(word: &str) -> Verb {
         volitional: o,
         te: format!("{stem}{te}"),
         passive: (format!("{a}れる"), "passive"),
-        potential: Some(format!("{e}る")),
+        potential: Some((format!("{e}る"), "potential")),
         causative: format!("{a}せる"),
         short: format!("{a}す"),
     }
@@ -326,7 +327,7 @@ fn ichidan(word: &str) -> Verb {
         volitional: with("よ"),
         te: with("て"),
         passive: (with("られる"), "potential or passive"),
-        potential: None,
+        potential: Some((with("れる"), "potential without ra")),
         causative: with("させる"),
         short: with("さす"),
     }
@@ -345,7 +346,7 @@ fn kuru(o: &str, i: &str, u: &str) -> Verb {
         volitional: format!("{o}よ"),
         te: format!("{i}て"),
         passive: (format!("{o}られる"), "potential or passive"),
-        potential: None,
+        potential: Some((format!("{o}れる"), "potential without ra")),
         causative: format!("{o}させる"),
         short: format!("{o}さす"),
     }
@@ -385,7 +386,7 @@ fn zuru(stem: &str) -> Verb {
         volitional: with("じよ"),
         te: with("じて"),
         passive: (with("ぜられる"), "passive"),
-        potential: None,
+        potential: Some((with("じれる"), "potential without ra")),
         causative: with("じさせる"),
         short: with("じさす"),
     }

@@ -9,7 +9,7 @@ fn reads_the_forms_it_must_and_never_the_others() {
     let must = judge("must");
     assert!(must.failures.is_empty(), "not read: {:#?}", must.failures);
     let never = judge("never");
-    assert_eq!(never.failures.len(), never.count, "read: {:#?}", never);
+    assert_eq!(never.failures.len(), never.count, "read: {never:#?}");
 }
 
 #[test]

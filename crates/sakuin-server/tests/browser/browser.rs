@@ -10,7 +10,10 @@ use std::{
 
 use fantoccini::{
     Client, ClientBuilder, Locator,
-    actions::{ActionSequence, InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions, PointerAction, TouchActions},
+    actions::{
+        ActionSequence, InputSource, KeyAction, KeyActions, MOUSE_BUTTON_LEFT, MouseActions,
+        PointerAction, TouchActions,
+    },
     wd::{Capabilities, WebDriverCompatibleCommand},
 };
 use http::Method;
@@ -18,7 +21,8 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use url::{ParseError, Url};
 
-const INSTALL: &str = "chromium and its driver are needed: apt-get install chromium chromium-driver fonts-noto-cjk";
+const INSTALL: &str =
+    "chromium and its driver are needed: apt-get install chromium chromium-driver fonts-noto-cjk";
 
 /// What a test reads with.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -82,13 +86,17 @@ impl Page {
         let found = self.client.execute_async(&script, vec![]).await;
         match found {
             Ok(value) => value,
-            Err(error) => panic!("never came true: {expression}\n{error}\npopup: {}", self.popup().await),
+            Err(error) => {
+                panic!("never came true: {expression}\n{error}\npopup: {}", self.popup().await)
+            }
         }
     }
 
     /// The text of the popup; empty when it is closed.
     pub(crate) async fn popup(&self) -> String {
-        let text = self.ask("return document.querySelector('#popup:not([hidden])')?.innerText ?? ''").await;
+        let text = self
+            .ask("return document.querySelector('#popup:not([hidden])')?.innerText ?? ''")
+            .await;
         text.as_str().unwrap().to_owned()
     }
 
@@ -106,7 +114,12 @@ impl Page {
 
     /// Moves the mouse to a point of the window.
     pub(crate) async fn point_to(&self, x: f64, y: f64) {
-        self.perform(MouseActions::new("mouse".to_owned()).then(PointerAction::MoveTo { duration: None, x, y })).await;
+        self.perform(MouseActions::new("mouse".to_owned()).then(PointerAction::MoveTo {
+            duration: None,
+            x,
+            y,
+        }))
+        .await;
     }
 
     /// Clicks a character of `words`.
@@ -162,7 +175,8 @@ impl Page {
         self.settle().await;
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).with_file_name("screenshots");
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join(format!("{name}.png")), self.client.screenshot().await.unwrap()).unwrap();
+        fs::write(folder.join(format!("{name}.png")), self.client.screenshot().await.unwrap())
+            .unwrap();
     }
 
     /// What the browser's console has complained of since the last call: errors, blocked content.
@@ -172,7 +186,10 @@ impl Page {
     }
 
     async fn settle(&self) {
-        self.until("document.getAnimations().every(animation => animation.playState === 'finished')").await;
+        self.until(
+            "document.getAnimations().every(animation => animation.playState === 'finished')",
+        )
+        .await;
     }
 
     async fn perform(&self, actions: impl Into<ActionSequence>) {
@@ -181,7 +198,9 @@ impl Page {
 
     async fn place_of(&self, words: &str, character: usize) -> PointerAction {
         let found = self.client.execute(PLACE, vec![json!(words), json!(character)]).await.unwrap();
-        let place = |axis: &str| found[axis].as_f64().unwrap_or_else(|| panic!("`{words}` is not on the page"));
+        let place = |axis: &str| {
+            found[axis].as_f64().unwrap_or_else(|| panic!("`{words}` is not on the page"))
+        };
         PointerAction::MoveTo { duration: None, x: place("x"), y: place("y") }
     }
 }
@@ -217,8 +236,7 @@ fn capabilities(device: Device, profile: &str) -> Capabilities {
         ],
     });
     if device == Device::Phone {
-        options["mobileEmulation"] =
-            json!({ "deviceMetrics": { "width": 360, "height": 740, "pixelRatio": 2.0, "touch": true } });
+        options["mobileEmulation"] = json!({ "deviceMetrics": { "width": 360, "height": 740, "pixelRatio": 2.0, "touch": true } });
     }
     if device == Device::NoScript {
         options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
@@ -251,11 +269,17 @@ struct Driver {
 
 impl Driver {
     fn start() -> Driver {
-        let mut process = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn().expect(INSTALL);
+        let mut process = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect(INSTALL);
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let port = lines
             .map_while(Result::ok)
-            .find_map(|line| Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned()))
+            .find_map(|line| {
+                Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned())
+            })
             .expect("chromedriver names its port");
         Driver { process, url: format!("http://127.0.0.1:{port}") }
     }

@@ -7,10 +7,9 @@ use sakuin_server::{Config, Error, Limits, Server, import};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-const STORIES: &str = include_str!("../../../../examples/stories/demo.jsonl");
+const STORIES: &str = include_str!("../../../../examples/reader/stories.jsonl");
 
-const WORDS: &str = "\
-　？？？ /EDICT, a few words/Created: 2026-11-01/
+const WORDS: &str = "　？？？ /EDICT, a few words/Created: 2026-11-01/
 の /(prt) joins two nouns/(P)/
 は /(prt) marks the topic/(P)/
 が /(prt) marks the subject/(P)/
@@ -40,9 +39,9 @@ const WORDS: &str = "\
 消える [きえる] /(v1,vi) to go out/to vanish/(P)/
 ";
 
-const NAMES: &str = "\
-　？？？ /ENAMDICT, a few names/Created: 2026-11-01/
+const NAMES: &str = "　？？？ /ENAMDICT, a few names/Created: 2026-11-01/
 一時 [かずとき] /(u) Kazutoki/
+使 [つかい] /(s) Tsukai/
 ";
 
 const KANJI: &str = "\
@@ -52,6 +51,9 @@ const KANJI: &str = "\
 間 3456 U9593 B169 G2 S12 F33 カン あいだ ま {interval}
 泣 3563 U6ce3 B85 G4 S8 F1380 キュウ な.く {cry} {weep}
 違 3063 U9055 B162 G8 S13 F344 イ ちが.う {differ}
+使 3B48 U4f7f B9 G3 S8 F219 シ つか.う {use} {employ}
+方 4A7D U65b9 B70 G2 S4 F46 ホウ かた {way}
+電 4545 U96fb B173 G2 S13 F268 デン {electricity}
 車 3C56 U8eca B159 G1 S7 F333 シャ くるま {car}
 ";
 
@@ -70,7 +72,7 @@ impl Site {
         let mut config = Config::of_folder(folder.path());
         config.listen = "127.0.0.1:0".parse().unwrap();
         fs::copy(dictionary(), &config.dictionary).unwrap();
-        import(&config.stories, "demo.jsonl", STORIES.as_bytes()).unwrap();
+        import(&config.stories, "stories.jsonl", STORIES.as_bytes()).unwrap();
         let mut limits = Limits::default();
         limits.announce_time = Duration::ZERO;
         let server = Server::bind(&config, &limits).unwrap();
