@@ -9,6 +9,7 @@ mod epub;
 mod feed;
 pub(crate) mod html;
 pub(crate) mod import;
+mod markup;
 mod pages;
 pub(crate) mod ruby;
 mod scan;
@@ -28,7 +29,7 @@ use axum::{
     response::{Redirect, Response},
     routing::{get, post},
 };
-use sakuin_japanese::dictionary::{self, Dictionary};
+use sakuin_japanese::dictionary::{self, Dictionary, Source};
 use serde::Deserialize;
 
 use crate::{
@@ -73,6 +74,11 @@ impl Shared {
             pool,
             assets,
         }
+    }
+
+    /// The dictionaries in use.
+    pub(crate) fn sources(&self) -> &[Source] {
+        self.dictionary.sources()
     }
 }
 

@@ -36,8 +36,9 @@ use tower_service::Service;
 
 use crate::{
     Config, Error,
+    check::old,
     pool::Pool,
-    reader::{self, Reader, Shared, stories::Stories},
+    reader::{self, Reader, Shared, day::Day, stories::Stories},
 };
 
 /// How much a server takes on, and how long it waits. The defaults are meant to stay.
@@ -148,9 +149,12 @@ impl Server {
 }
 
 /// Serves until SIGTERM or SIGINT, having printed the address of the first page; a second signal ends
-/// the process at once.
+/// the process at once. Warnings go to stderr.
 pub fn serve(config: &Config) -> Result<(), Error> {
     let server = Server::bind(config, &Limits::default())?;
+    for warning in old(server.shared.sources(), Day::today()) {
+        eprintln!("warning: {warning}");
+    }
     println!("{}", server.url());
     server.run(signals())
 }

@@ -24,7 +24,7 @@ impl Day {
     ///
     /// ```
     /// use sakuin_server::Day;
-    /// assert_eq!(Day::parse("2026-11-20").unwrap().path(), "2026/11/20/");
+    /// assert_eq!(Day::parse("2026-11-20").unwrap().to_string(), "2026-11-20");
     /// assert!(Day::parse("2026-02-30").is_none());
     /// ```
     pub fn parse(text: &str) -> Option<Day> {
@@ -40,11 +40,6 @@ impl Day {
             digits(day, 2)?.try_into().ok()?,
         );
         date.ok().map(Day)
-    }
-
-    /// The part of an address that names the day: `2026/11/20/`.
-    pub fn path(&self) -> String {
-        self.0.strftime("%Y/%m/%d/").to_string()
     }
 
     /// The day in Japanese: `2026年11月20日（金）`.

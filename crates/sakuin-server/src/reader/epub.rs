@@ -18,48 +18,44 @@ use crate::reply::{Asked, Fault, Keep, Reply};
 
 /// `epub/2026/`.
 pub(super) async fn year(
-    reader: State<Reader>,
+    State(reader): State<Reader>,
     asked: Asked,
     Path(year): Path<String>,
-    wishes: Query<Wishes>,
+    Query(wishes): Query<Wishes>,
 ) -> Result<Response, Fault> {
-    book(reader, asked, [Some(&year), None, None], wishes).await
+    book(reader, asked, Period::from_parts(&year, None, None), wishes).await
 }
 
 /// `epub/2026/11/`.
 pub(super) async fn month(
-    reader: State<Reader>,
+    State(reader): State<Reader>,
     asked: Asked,
     Path((year, month)): Path<(String, String)>,
-    wishes: Query<Wishes>,
+    Query(wishes): Query<Wishes>,
 ) -> Result<Response, Fault> {
-    book(reader, asked, [Some(&year), Some(&month), None], wishes).await
+    book(reader, asked, Period::from_parts(&year, Some(&month), None), wishes).await
 }
 
 /// `epub/2026/11/20/`.
 pub(super) async fn day(
-    reader: State<Reader>,
+    State(reader): State<Reader>,
     asked: Asked,
     Path((year, month, day)): Path<(String, String, String)>,
-    wishes: Query<Wishes>,
+    Query(wishes): Query<Wishes>,
 ) -> Result<Response, Fault> {
-    book(reader, asked, [Some(&year), Some(&month), Some(&day)], wishes).await
+    book(reader, asked, Period::from_parts(&year, Some(&month), Some(&day)), wishes).await
 }
 
 async fn book(
-    State(reader): State<Reader>,
+    reader: Reader,
     asked: Asked,
-    [year, month, day]: [Option<&String>; 3],
-    Query(wishes): Query<Wishes>,
+    period: Option<Period>,
+    wishes: Wishes,
 ) -> Result<Response, Fault> {
-    let period = year
-        .and_then(|year| Period::from_parts(year, month.map(|m| &m[..]), day.map(|d| &d[..])))
-        .ok_or_else(|| {
-            Fault::bad_request(
-                "that is no day, month or year",
-                "write /epub/2026/11/20/ or less of it",
-            )
-        })?;
+    let Some(period) = period else {
+        let cure = "write /epub/2026/11/20/, /epub/2026/11/ or /epub/2026/";
+        return Err(Fault::bad_request("that is no day, month or year", cure));
+    };
     let stories = reader.stories.period(period).await?;
     if stories.is_empty() {
         let cause = format!("there is no story of {}", period.prefix());

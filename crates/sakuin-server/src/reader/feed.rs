@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{Query, State},
-    http::{HeaderMap, Uri, header},
+    http::{HeaderMap, Uri, header, uri::Authority},
     response::Response,
 };
 use rss::{ChannelBuilder, Guid, Item, ItemBuilder, extension::atom};
@@ -83,7 +83,7 @@ fn origin(headers: &HeaderMap, address: &Uri) -> String {
     let plain = |host: &&str| {
         host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]_".contains(&byte))
     };
-    let authority = address.authority().map(|authority| authority.as_str());
+    let authority = address.authority().map(Authority::as_str);
     let host = authority.or(header(header::HOST.as_str())).filter(plain).unwrap_or("localhost");
     let secure = header("x-forwarded-proto") == Some("https");
     format!("{}://{host}", if secure { "https" } else { "http" })

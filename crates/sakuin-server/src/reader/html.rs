@@ -9,9 +9,9 @@
 //! the end of each `<p>` counts one line feed. Nothing else counts. The pieces of a passage, joined
 //! without their readings, are exactly that text.
 
-use std::{collections::HashSet, mem};
+use std::mem;
 
-use super::ruby;
+use super::{markup, ruby};
 
 /// A title or a body: canonical HTML, and the same text in pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -100,7 +100,7 @@ enum Gap {
 }
 
 /// Writes the HTML and the pieces side by side, so that they cannot disagree.
-struct Writer {
+pub(super) struct Writer {
     shape: Shape,
     passage: Passage,
     /// Base text since the last ruby.
@@ -125,10 +125,10 @@ impl Writer {
     }
 
     fn read(mut self, source: &str) -> Passage {
-        if is_html(source) {
-            self.html(source)
+        if markup::is_html(source) {
+            markup::write(source, &mut self);
         } else {
-            self.plain(source)
+            self.plain(source);
         }
         self.finish()
     }
@@ -151,29 +151,7 @@ impl Writer {
         }
     }
 
-    fn html(&mut self, source: &str) {
-        let clean = ALLOWED.with(|allowed| allowed.clean(source).to_string());
-        let mut ruby = Ruby::default();
-        for token in tokens(&clean) {
-            if ruby.take(&token, self) {
-                continue;
-            }
-            match token {
-                Token::Text(text) => self.text(&text),
-                Token::Start("br") => self.line_break(),
-                Token::Start("em" | "i") => self.start_mark("em"),
-                Token::Start("strong" | "b") => self.start_mark("strong"),
-                Token::End("em" | "i") => self.end_mark("em"),
-                Token::End("strong" | "b") => self.end_mark("strong"),
-                // Parts of ruby that stand outside of it.
-                Token::Start("rb" | "rt" | "rtc" | "rp")
-                | Token::End("rb" | "rt" | "rtc" | "rp") => {}
-                Token::Start(_) | Token::End(_) => self.end_block(),
-            }
-        }
-    }
-
-    fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str) {
         for character in text.chars() {
             match character {
                 '\n' | '\r' => self.gap = Gap::Line,
@@ -191,7 +169,7 @@ impl Writer {
         }
     }
 
-    fn unit(&mut self, base: &str, reading: &str) {
+    pub(super) fn unit(&mut self, base: &str, reading: &str) {
         let clean = |text: &str| -> String {
             text.trim()
                 .chars()
@@ -237,7 +215,7 @@ impl Writer {
         self.last = next;
     }
 
-    fn line_break(&mut self) {
+    pub(super) fn line_break(&mut self) {
         if self.shape == Shape::Line {
             self.gap = Gap::Space;
         } else if self.block_open {
@@ -247,7 +225,7 @@ impl Writer {
         }
     }
 
-    fn end_block(&mut self) {
+    pub(super) fn end_block(&mut self) {
         if self.shape == Shape::Line {
             self.gap = Gap::Space;
         } else if mem::take(&mut self.block_open) {
@@ -260,14 +238,14 @@ impl Writer {
         }
     }
 
-    fn start_mark(&mut self, mark: &'static str) {
+    pub(super) fn start_mark(&mut self, mark: &'static str) {
         if self.block_open || self.shape == Shape::Line {
             self.passage.html.extend(["<", mark, ">"]);
         }
         self.marks.push(mark);
     }
 
-    fn end_mark(&mut self, mark: &'static str) {
+    pub(super) fn end_mark(&mut self, mark: &'static str) {
         if self.marks.pop() == Some(mark) && (self.block_open || self.shape == Shape::Line) {
             self.passage.html.extend(["</", mark, ">"]);
         }
@@ -279,104 +257,6 @@ impl Writer {
             self.passage.pieces.push(PIECE);
         }
     }
-}
-
-/// The ruby element being read. Bases and readings are gathered until a base follows a reading or the
-/// element ends, and then paired in their order; of nested ruby the inner readings win.
-#[derive(Default)]
-struct Ruby {
-    depth: usize,
-    places: Vec<Place>,
-    bases: Vec<String>,
-    readings: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Base,
-    Reading,
-    Aside,
-}
-
-impl Ruby {
-    /// Takes what belongs to ruby; false if the token stands outside.
-    fn take(&mut self, token: &Token<'_>, writer: &mut Writer) -> bool {
-        match token {
-            Token::Start("ruby") => self.depth += 1,
-            Token::End("ruby") => {
-                self.depth = self.depth.saturating_sub(1);
-                if self.depth == 0 {
-                    self.flush(writer);
-                    self.places.clear();
-                }
-            }
-            _ if self.depth == 0 => return false,
-            Token::Start("rt") => {
-                self.places.push(Place::Reading);
-                self.readings.push(String::new());
-            }
-            Token::Start("rp" | "rtc") => self.places.push(Place::Aside),
-            Token::Start("rb") => {
-                self.part(writer);
-                self.bases.push(String::new());
-                self.places.push(Place::Base);
-            }
-            Token::End("rt" | "rp" | "rtc" | "rb") => {
-                self.places.pop();
-            }
-            Token::Text(text) => self.text(text, writer),
-            _ => {}
-        }
-        true
-    }
-
-    fn text(&mut self, text: &str, writer: &mut Writer) {
-        match self.places.last() {
-            Some(Place::Aside) => {}
-            Some(Place::Reading) => {
-                if let Some(reading) = self.readings.last_mut() {
-                    reading.push_str(text);
-                }
-            }
-            Some(Place::Base) | None if text.bytes().all(|byte| byte.is_ascii_whitespace()) => {}
-            Some(Place::Base) | None => {
-                self.part(writer);
-                match self.bases.last_mut() {
-                    Some(base) => base.push_str(text),
-                    None => self.bases.push(text.to_owned()),
-                }
-            }
-        }
-    }
-
-    /// A base after readings begins a new unit; bases in a row wait for their readings:
-    /// `<rb>東<rb>京<rt>とう<rt>きょう`.
-    fn part(&mut self, writer: &mut Writer) {
-        if !self.readings.is_empty() {
-            self.flush(writer);
-        }
-    }
-
-    fn flush(&mut self, writer: &mut Writer) {
-        let (bases, readings) = (mem::take(&mut self.bases), mem::take(&mut self.readings));
-        if let [reading] = &readings[..] {
-            return writer.unit(&bases.concat(), reading);
-        }
-        let mut readings = readings.into_iter();
-        for base in bases {
-            match readings.next() {
-                Some(reading) => writer.unit(&base, &reading),
-                None => writer.text(&base),
-            }
-        }
-    }
-}
-
-/// Text that names a tag is HTML; `a < b` is not.
-fn is_html(source: &str) -> bool {
-    source.split('<').skip(1).any(|after| {
-        after.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/' || first == '!')
-    })
 }
 
 /// Characters that XML 1.0 allows; the rest, the borders of the pieces among them, never get in.
@@ -394,92 +274,3 @@ pub(crate) fn escape(character: char, html: &mut String) {
         other => html.push(other),
     }
 }
-
-const INLINE: [&str; 6] = ["ruby", "rb", "rt", "rtc", "rp", "br"];
-const MARKS: [&str; 4] = ["em", "i", "strong", "b"];
-const BLOCKS: [&str; 27] = [
-    "p",
-    "div",
-    "section",
-    "article",
-    "header",
-    "footer",
-    "main",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "ul",
-    "ol",
-    "li",
-    "dl",
-    "dt",
-    "dd",
-    "blockquote",
-    "hr",
-    "tr",
-    "td",
-    "th",
-    "pre",
-    "figure",
-    "figcaption",
-];
-
-thread_local! {
-    /// No attribute passes, so a tag of the cleaned text is its name between angle brackets.
-    static ALLOWED: ammonia::Builder<'static> = {
-        let mut allowed = ammonia::Builder::empty();
-        let tags: HashSet<_> = [&INLINE[..], &MARKS, &BLOCKS].concat().into_iter().collect();
-        allowed.tags(tags).clean_content_tags(["script", "style", "title"].into()).link_rel(None);
-        allowed
-    };
-}
-
-enum Token<'a> {
-    Text(String),
-    Start(&'a str),
-    End(&'a str),
-}
-
-/// Reads back what the sanitiser wrote: tags without attributes, and five character references.
-fn tokens(clean: &str) -> impl Iterator<Item = Token<'_>> {
-    let mut rest = clean;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        if let Some((tag, after)) = rest.strip_prefix('<').and_then(|tag| tag.split_once('>')) {
-            rest = after;
-            return Some(match tag.strip_prefix('/') {
-                Some(name) => Token::End(name),
-                None => Token::Start(tag),
-            });
-        }
-        let skip = usize::from(rest.starts_with('<'));
-        let end = rest[skip..].find('<').map_or(rest.len(), |found| found + skip);
-        let text = unescape(&rest[..end]);
-        rest = &rest[end..];
-        Some(Token::Text(text))
-    })
-}
-
-fn unescape(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        plain.push_str(before);
-        let known = REFERENCES.iter().find_map(|(name, character)| {
-            after.strip_prefix(name).map(|after| (*character, after))
-        });
-        let (character, after) = known.unwrap_or(('&', after));
-        plain.push(character);
-        rest = after;
-    }
-    plain.push_str(rest);
-    plain
-}
-
-const REFERENCES: [(&str, char); 5] =
-    [("amp;", '&'), ("lt;", '<'), ("gt;", '>'), ("quot;", '"'), ("nbsp;", '\u{a0}')];

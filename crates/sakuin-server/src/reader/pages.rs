@@ -61,10 +61,10 @@ pub(super) async fn story(
         return Ok(same);
     }
     let work = move || {
-        let sub_dictionary = shared.sub_dictionary(&texts([&story.content]), Tier::Page)?;
+        let found = shared.dictionary.sub_dictionary(&texts([&story.content]), Tier::Page)?;
         let story = view(story, 0);
-        let page = StoryPage { frame: &shared.frame, story, sub_dictionary };
-        Ok(asked.reply(html_page(page.render()?, Keep::Revalidate, Some(tag))))
+        let page = StoryPage { frame: &shared.frame, story, sub_dictionary: PLACE };
+        Ok(asked.reply(html_page(&page.render()?, &found, Keep::Revalidate, Some(tag))))
     };
     reader.shared.pool.run(work).await?
 }
@@ -84,8 +84,8 @@ pub(super) async fn random(State(reader): State<Reader>) -> Result<Response, Fau
 /// The form for a text of one's own.
 pub(super) async fn read(State(reader): State<Reader>, asked: Asked) -> Result<Response, Fault> {
     let form = |shared: &Shared| {
-        let (text, body_html, sub_dictionary) = Default::default();
-        ReadPage { frame: &shared.frame, text, body_html, sub_dictionary }.render()
+        let (text, body_html) = Default::default();
+        ReadPage { frame: &shared.frame, text, body_html, sub_dictionary: PLACE }.render()
     };
     reader.fixed(asked, form).await
 }
@@ -109,10 +109,11 @@ pub(super) async fn explain(
     let shared = reader.shared.clone();
     let work = move || {
         let passage = Passage::text(&text);
-        let sub_dictionary =
-            shared.sub_dictionary(&[Text::segments(html::pieces(&passage.pieces))], Tier::Page)?;
-        let page = ReadPage { frame: &shared.frame, text, body_html: passage.html, sub_dictionary };
-        Ok(asked.reply(html_page(page.render()?, Keep::Never, None)))
+        let pieces = Text::segments(html::pieces(&passage.pieces));
+        let found = shared.dictionary.sub_dictionary(&[pieces], Tier::Page)?;
+        let (frame, body_html) = (&shared.frame, passage.html);
+        let page = ReadPage { frame, text, body_html, sub_dictionary: PLACE };
+        Ok(asked.reply(html_page(&page.render()?, &found, Keep::Never, None)))
     };
     reader.shared.pool.run(work).await?
 }
@@ -150,15 +151,16 @@ impl Reader {
         }
         let work = move || {
             let texts = texts(day.stories.iter().map(|story| &story.content));
+            let found = shared.dictionary.sub_dictionary(&texts, Tier::Page)?;
             let page = DayPage {
                 frame: &shared.frame,
                 day: day.day.to_string(),
                 previous: day.previous.map(|day| day.to_string()),
                 next: day.next.map(|day| day.to_string()),
-                sub_dictionary: shared.sub_dictionary(&texts, Tier::Page)?,
+                sub_dictionary: PLACE,
                 stories: (0..).zip(day.stories).map(|(n, story)| view(story, 2 * n)).collect(),
             };
-            Ok(asked.reply(html_page(page.render()?, Keep::Revalidate, Some(tag))))
+            Ok(asked.reply(html_page(&page.render()?, &found, Keep::Revalidate, Some(tag))))
         };
         self.shared.pool.run(work).await?
     }
@@ -175,7 +177,7 @@ impl Reader {
             return Ok(same);
         }
         let work =
-            move || Ok(asked.reply(html_page(render(&shared)?, Keep::Revalidate, Some(tag))));
+            move || Ok(asked.reply(html_page(&render(&shared)?, b"", Keep::Revalidate, Some(tag))));
         self.shared.pool.run(work).await?
     }
 }
@@ -189,15 +191,6 @@ impl Shared {
             whole.push_str(part);
         }
         format!("{:032x}", xxh3_128(whole.as_bytes()))
-    }
-
-    /// The sub-dictionary of texts as JSON that may stand in a script element: `<` is only ever part of
-    /// a string, where it can be written as its number.
-    pub(super) fn sub_dictionary(&self, texts: &[Text], tier: Tier) -> Result<String, Fault> {
-        let json = self.dictionary.sub_dictionary(texts, tier)?;
-        let json = String::from_utf8(json)
-            .map_err(|error| Fault::internal("the dictionary cannot be read", &error))?;
-        Ok(if json.contains('<') { json.replace('<', "\\u003c") } else { json })
     }
 }
 
@@ -222,8 +215,16 @@ fn view(story: Story, text_index: usize) -> StoryView {
     }
 }
 
-fn html_page(page: String, keep: Keep, tag: Option<String>) -> Reply {
-    Reply { content_type: "text/html; charset=utf-8", keep, tag, body: page.into_bytes() }
+/// What templates write where the sub-dictionary goes. Ten times as long as the rest of the page, it is
+/// put in its place as bytes, without being checked for UTF-8 or copied through the template; the engine
+/// writes it so that it may stand in a script element.
+const PLACE: &str = "\u{1a}";
+
+fn html_page(page: &str, sub_dictionary: &[u8], keep: Keep, tag: Option<String>) -> Reply {
+    // The last one: a text that holds this character comes before the data of its page.
+    let (before, after) = page.rsplit_once(PLACE).unwrap_or((page, ""));
+    let body = [before.as_bytes(), sub_dictionary, after.as_bytes()].concat();
+    Reply { content_type: "text/html; charset=utf-8", keep, tag, body }
 }
 
 impl From<askama::Error> for Fault {

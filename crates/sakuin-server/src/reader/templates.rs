@@ -51,8 +51,8 @@ pub(crate) struct DayPage<'a> {
     pub(crate) previous: Option<String>,
     pub(crate) next: Option<String>,
     pub(crate) stories: Vec<StoryView>,
-    /// JSON that may stand inside `<script type="application/json">` as it is.
-    pub(crate) sub_dictionary: String,
+    /// What stands for the JSON inside `<script type="application/json">`.
+    pub(crate) sub_dictionary: &'static str,
 }
 
 /// One story.
@@ -61,7 +61,7 @@ pub(crate) struct DayPage<'a> {
 pub(crate) struct StoryPage<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) story: StoryView,
-    pub(crate) sub_dictionary: String,
+    pub(crate) sub_dictionary: &'static str,
 }
 
 /// A form for a text of one's own, and that text explained.
@@ -73,7 +73,7 @@ pub(crate) struct ReadPage<'a> {
     pub(crate) text: String,
     /// It as `<p>` blocks, text 0 of the sub-dictionary.
     pub(crate) body_html: String,
-    pub(crate) sub_dictionary: String,
+    pub(crate) sub_dictionary: &'static str,
 }
 
 /// Credits and licences.

@@ -77,7 +77,9 @@ pub(super) async fn kanji(
         return Ok(same);
     }
     match shared.dictionary.kanji(kanji)? {
-        Some(entry) => Ok(asked.reply(json(entry.to_owned(), Keep::Revalidate, Some(tag)))),
+        Some(entry) => {
+            Ok(asked.reply(json(entry.as_bytes().to_vec(), Keep::Revalidate, Some(tag))))
+        }
         None => Err(Fault::not_found(
             format!("the dictionary has no kanji `{kanji}`"),
             "kanji come from the file that was packed with `--kanji`",
@@ -93,7 +95,7 @@ async fn of_story(reader: Reader, asked: Asked, id: &str, tier: Tier) -> Result<
         return Ok(same);
     }
     let work = move || {
-        let found = shared.sub_dictionary(&texts([&story.content]), tier)?;
+        let found = shared.dictionary.sub_dictionary(&texts([&story.content]), tier)?;
         Ok(asked.reply(json(found, Keep::Revalidate, Some(tag))))
     };
     reader.shared.pool.run(work).await?
@@ -110,7 +112,7 @@ async fn of_text(reader: Reader, asked: Asked, body: Body, tier: Tier) -> Result
         // The same way as the page took, so that the positions are the page's.
         let passage = Passage::text(&text);
         let text = Text::segments(html::pieces(&passage.pieces));
-        Ok(asked.reply(json(shared.sub_dictionary(&[text], tier)?, Keep::Never, None)))
+        Ok(asked.reply(json(shared.dictionary.sub_dictionary(&[text], tier)?, Keep::Never, None)))
     };
     reader.shared.pool.run(work).await?
 }
@@ -123,6 +125,6 @@ fn tier_name(tier: Tier) -> &'static str {
     }
 }
 
-fn json(body: String, keep: Keep, tag: Option<String>) -> Reply {
-    Reply { content_type: "application/json", keep, tag, body: body.into_bytes() }
+fn json(body: Vec<u8>, keep: Keep, tag: Option<String>) -> Reply {
+    Reply { content_type: "application/json", keep, tag, body }
 }

@@ -43,7 +43,10 @@ fn headers_beyond_the_limit_are_refused() {
 /// Clients hammer the server while it stops: whoever got a connection gets the whole answer.
 #[test]
 fn stopping_loses_no_request() {
-    let mut site = Site::with_stories();
+    // Long enough for a client that a busy machine holds up between connecting and asking.
+    let mut limits = limits();
+    limits.announce_time = Duration::from_secs(1);
+    let mut site = Site::start(STORIES, "/", &limits);
     let address = site.address;
     let (answered, answers) = mpsc::channel();
     let clients: Vec<_> = (0..8)

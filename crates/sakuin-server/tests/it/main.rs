@@ -7,6 +7,8 @@
 //! - `feed`, `book`: read back by other programs
 //! - `connections`: slow clients, draining
 
+#![allow(clippy::unwrap_used)]
+
 mod book;
 mod config;
 mod connections;

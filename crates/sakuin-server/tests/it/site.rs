@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::support::{STORIES, Site, limits};
+use crate::support::{Answer, STORIES, Site, limits};
 
 /// Asserts what must stand on every page, and returns its text.
-fn page<'a>(answer: &'a crate::support::Answer, status: u16) -> &'a str {
+fn page(answer: &Answer, status: u16) -> &str {
     assert_eq!(answer.status, status, "{}", answer.text());
     assert_eq!(answer.header("content-type"), "text/html; charset=utf-8");
     let policy = answer.header("content-security-policy");
