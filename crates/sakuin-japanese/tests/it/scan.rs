@@ -126,6 +126,11 @@ impl Lookup {
             let run = characters[start..].iter().take(SPAN_CHARACTERS_MAX);
             let length = run.take_while(|&&c| is_japanese(c)).count();
             for end in start + 1..=start + length {
+                // A voicing mark of its own is a part of the kana before it.
+                let is_mark = |at| matches!(characters.get(at), Some('ﾞ' | 'ﾟ'));
+                if is_mark(start) || is_mark(end) {
+                    continue;
+                }
                 let span = fold(&characters[start..end].iter().collect::<String>());
                 for id in self.whole.get(&span).into_iter().flatten() {
                     found.insert((start, end, vec![], id.clone()));
