@@ -151,28 +151,58 @@ fn high_bits(line: &[u8; LINE], start: u32) -> u128 {
     u128::from_le_bytes(window) >> (start - at)
 }
 
-/// The positions of the ones before and at `index`; of 127 where there are too few.
+/// The positions of the ones before and at `index`; beyond all bits where there are too few.
 #[inline]
 fn neighbours(ones: u128, index: u32) -> (u32, u32) {
-    let mut ones = ones;
-    for _ in 1..index {
-        ones &= ones.wrapping_sub(1);
+    let (low, high) = (ones as u64, (ones >> 64) as u64);
+    let before = index.saturating_sub(1);
+    let in_low = low.count_ones();
+    let previous = match before < in_low {
+        true => nth_one(low, before),
+        false => 64 + nth_one(high, before - in_low),
+    };
+    if index == 0 {
+        return (previous, previous);
     }
-    let previous = ones.trailing_zeros();
-    if index > 0 {
-        ones &= ones.wrapping_sub(1);
-    }
-    (previous, ones.trailing_zeros())
+    let rest = ones & (u128::MAX << 1).checked_shl(previous).unwrap_or(0);
+    (previous, rest.trailing_zeros())
 }
 
-/// The position of the one that has `index` ones below it.
+/// The position of the one that has `index` ones below it; wrong if there are too few.
 #[inline]
-pub(crate) fn nth_one(mut word: u64, index: u32) -> u32 {
-    for _ in 0..index {
-        word &= word.wrapping_sub(1);
-    }
-    word.trailing_zeros()
+pub(crate) fn nth_one(word: u64, index: u32) -> u32 {
+    const BYTES: u64 = 0x0101_0101_0101_0101;
+    // How many ones each byte and those below it have.
+    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
+    let nibbles = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
+    let counts = ((nibbles + (nibbles >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(BYTES);
+    // A top bit for each byte up to which there are no more than `index` ones: as many bytes lie below the wanted one.
+    let index = index.min(63);
+    let passed = ((u64::from(index) * BYTES) | 0x8080_8080_8080_8080).wrapping_sub(counts);
+    let byte = ((passed & 0x8080_8080_8080_8080) >> 7).wrapping_mul(BYTES) >> 56;
+    let below = counts.wrapping_shl(8).checked_shr(byte as u32 * 8).unwrap_or(0) as u8;
+    let ones = word.checked_shr(byte as u32 * 8).unwrap_or(0) as u8;
+    let wanted = index.wrapping_sub(u32::from(below)) & 7;
+    byte as u32 * 8 + u32::from(NTH_ONE[ones as usize][wanted as usize])
 }
+
+/// For every byte, where each of its ones stands.
+const NTH_ONE: [[u8; 8]; 256] = {
+    let mut table = [[8; 8]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut found) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte][found] = bit as u8;
+                found += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
 #[inline]
 fn word(line: &[u8; LINE], at: usize) -> u64 {
@@ -192,5 +222,47 @@ fn bits(line: &[u8; LINE], at: u32, width: u32) -> u64 {
 fn put(line: &mut [u8; LINE], at: u32, number: u64, width: u32) {
     for bit in 0..width {
         line[((at + bit) / 8) as usize] |= ((number >> bit & 1) as u8) << ((at + bit) % 8);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hash::mix;
+
+    #[test]
+    fn finds_each_one() {
+        for word in (0..300).map(mix).chain([0, 1, u64::MAX, 1 << 63, 0x8000_0000_0000_0001]) {
+            let ones = (0..64).filter(|bit| word >> bit & 1 == 1);
+            for (index, bit) in ones.enumerate() {
+                assert_eq!(nth_one(word, index as u32), bit, "{word:#x}");
+            }
+            // Too few ones: anything, but no panic.
+            assert!((0..200).all(|index| nth_one(word, index) <= 128));
+        }
+    }
+
+    #[test]
+    fn reads_the_ends_it_wrote() {
+        for (slots, bits, length) in
+            [(20, 8, 300), (29, 8, 30), (40, 8, 1), (8, 32, 5000), (24, 16, 0)]
+        {
+            let shape = Shape::new(slots, bits);
+            let ends: Vec<u64> = (1..=u64::from(slots))
+                .map(|slot| slot * length + mix(slot) % (length + 1))
+                .collect();
+            let fingerprints: Vec<u32> =
+                (0..slots).map(|slot| (mix(slot.into()) & ((1 << bits) - 1)) as u32).collect();
+            let mut line = [0; LINE];
+            assert!(shape.write(&mut line, 1 << 40, &fingerprints, &ends), "{slots} slots");
+            let mut start = 1 << 40;
+            for (index, end) in ends.iter().enumerate() {
+                let index = index as u32;
+                assert_eq!(shape.fingerprint(&line, index), fingerprints[index as usize]);
+                let end = (1 << 40) + end;
+                assert_eq!(shape.span(&line, index), Span::Record(start, end));
+                start = end;
+            }
+        }
     }
 }

@@ -25,10 +25,11 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// A level of at least one key.
+    /// A level of at least one key; one of none has no buckets to ask for.
     #[inline]
     pub(crate) fn new(keys: u32) -> Level {
-        let slice_bits = (keys.ilog2() / 2 + 2).min(SLICE_BITS_MAX).min(keys.ilog2());
+        let log = keys.max(1).ilog2();
+        let slice_bits = (log / 2 + 2).min(SLICE_BITS_MAX).min(log);
         Level { keys, buckets: buckets(keys), slice_shift: 64 - slice_bits }
     }
 
