@@ -39,6 +39,13 @@ impl Checked {
         self.blocks(file, first, last)
     }
 
+    /// Checks the block of one place.
+    #[inline]
+    pub(crate) fn touch_one(&self, file: &[u8], at: u64) -> Result<(), u64> {
+        let block = at / BLOCK;
+        if self.is_good(block) { Ok(()) } else { self.blocks(file, block, block) }
+    }
+
     #[cold]
     fn blocks(&self, file: &[u8], first: u64, last: u64) -> Result<(), u64> {
         (first..=last.min(self.blocks - 1)).try_for_each(|block| self.block(file, block))

@@ -24,6 +24,8 @@ const HIGH_BITS_MAX: u32 = 120;
 pub(crate) struct Shape {
     slots: u32,
     fingerprint_bits: u32,
+    /// The bit at which the low bits of the ends begin.
+    low_start: u32,
     /// 2^32 / slots, rounded up: a multiplication divides slots below 2^26.
     reciprocal: u64,
 }
@@ -42,6 +44,7 @@ impl Shape {
         Shape {
             slots: u32::from(slots),
             fingerprint_bits: u32::from(fingerprint_bits),
+            low_start: FINGERPRINTS + u32::from(slots) * u32::from(fingerprint_bits),
             reciprocal: (1u64 << 32).div_ceil(u64::from(slots)),
         }
     }
@@ -74,7 +77,7 @@ impl Shape {
         if width == ESCAPED {
             return Span::Escaped { ends: base, index };
         }
-        let low_start = FINGERPRINTS + self.slots * self.fingerprint_bits;
+        let low_start = self.low_start;
         let high_start = low_start + self.slots * width;
         if high_start >= LINE as u32 * 8 {
             return Span::Record(u64::MAX, u64::MAX);
@@ -102,7 +105,7 @@ impl Shape {
             return false;
         };
         put(line, 0, base | u64::from(width) << BASE_BITS, 64);
-        let low_start = FINGERPRINTS + self.slots * self.fingerprint_bits;
+        let low_start = self.low_start;
         let high_start = low_start + self.slots * width;
         let last = ends.last().copied().unwrap_or(0);
         for index in 0..self.slots {
@@ -128,7 +131,7 @@ impl Shape {
 
     /// The largest width with which a last end fits: it leaves the shortest high part to search.
     fn width(&self, last: u64) -> Option<u32> {
-        let room = LINE as u32 * 8 - FINGERPRINTS - self.slots * self.fingerprint_bits;
+        let room = LINE as u32 * 8 - self.low_start;
         (0..ESCAPED).rev().find(|width| {
             let high = room.saturating_sub(self.slots * width).min(HIGH_BITS_MAX);
             (last >> width) + u64::from(self.slots) <= u64::from(high)
@@ -156,16 +159,16 @@ fn high_bits(line: &[u8; LINE], start: u32) -> u128 {
 fn neighbours(ones: u128, index: u32) -> (u32, u32) {
     let (low, high) = (ones as u64, (ones >> 64) as u64);
     let before = index.saturating_sub(1);
+    // Without branches: which half it is in cannot be foretold, and a wrong guess would cost more than the rest.
     let in_low = low.count_ones();
-    let previous = match before < in_low {
-        true => nth_one(low, before),
-        false => 64 + nth_one(high, before - in_low),
-    };
-    if index == 0 {
-        return (previous, previous);
-    }
-    let rest = ones & (u128::MAX << 1).checked_shl(previous).unwrap_or(0);
-    (previous, rest.trailing_zeros())
+    let is_high = u64::from(before >= in_low);
+    let half = low ^ ((low ^ high) & is_high.wrapping_neg());
+    let before = before - in_low * is_high as u32;
+    let previous = is_high as u32 * 64 + nth_one(half, before);
+    // The first one has none before it.
+    let passed = u32::from(index > 0);
+    let rest = (ones >> passed).checked_shr(previous).unwrap_or(0);
+    (previous, previous + passed + rest.trailing_zeros())
 }
 
 /// The position of the one that has `index` ones below it; wrong if there are too few.

@@ -399,7 +399,7 @@ impl Inner {
         if self.header.hash == Hash::Chd {
             return self.chd_slot(place, point).map(Some);
         }
-        let [seed] = self.checked(place.seeds + u64::from(place.level.bucket(point)))?;
+        let [seed] = self.aligned(place.seeds + u64::from(place.level.bucket(point)))?;
         match place.level.slot(point, *seed) {
             Some(slot) => Ok(Some(slot)),
             None => self.lower_slot(place, point),
@@ -442,7 +442,7 @@ impl Inner {
 
     #[inline]
     fn line(&self, (at, index): (u64, u32)) -> Result<(&[u8; LINE], u32), ReadError> {
-        Ok((self.checked(at)?, index))
+        Ok((self.aligned(at)?, index))
     }
 
     /// The record of a slot.
@@ -502,10 +502,11 @@ impl Inner {
         ValueId((value.as_ptr().addr() - self.bytes.as_ptr().addr()) as u64)
     }
 
-    /// Bytes at a place in the file that is known to lie in its section, in checked blocks.
+    /// Bytes at a place in the file that is known to lie in its section, aligned to their length: within one block,
+    /// then.
     #[inline]
-    fn checked<const N: usize>(&self, at: u64) -> Result<&[u8; N], ReadError> {
-        self.touch(at, at + N as u64)?;
+    fn aligned<const N: usize>(&self, at: u64) -> Result<&[u8; N], ReadError> {
+        self.blocks.touch_one(&self.bytes, at).map_err(|block| self.corrupt(block))?;
         let bytes = self.bytes.get(at as usize..).and_then(|rest| rest.first_chunk());
         bytes.ok_or_else(|| self.malformed(format::REGIONS, "leads beyond the end of the file"))
     }
