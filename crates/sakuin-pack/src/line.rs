@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! bits 0..59    base: offset in `records` of the first record, or in `escapes` if the width is 31
-//! bits 59..64   width: low bits of each end
+//! bits 59..64   width: low bits of each end, at most 28
 //! then          a fingerprint for each slot
 //! then          the low bits of each end
 //! then          for each slot j in turn, a one at bit (end >> width) + j of what is left
@@ -15,6 +15,8 @@ use crate::format::LINE;
 
 const BASE_BITS: u32 = 59;
 const ESCAPED: u32 = 31;
+/// With this width the low bits of two ends still fit a word.
+const WIDTH_MAX: u32 = 28;
 const FINGERPRINTS: u32 = 64;
 /// High bits beyond these a reader need not look for: sixteen bytes from any bit on hold them.
 const HIGH_BITS_MAX: u32 = 120;
@@ -74,7 +76,7 @@ impl Shape {
         let head = word(line, 0);
         let base = head & ((1 << BASE_BITS) - 1);
         let width = (head >> BASE_BITS) as u32;
-        if width == ESCAPED {
+        if width > WIDTH_MAX {
             return Span::Escaped { ends: base, index };
         }
         let low_start = self.low_start;
@@ -83,12 +85,18 @@ impl Shape {
             return Span::Record(u64::MAX, u64::MAX);
         }
         let (previous, own) = neighbours(high_bits(line, high_start), index);
-        let end = |index: u32, position: u32| {
-            let high = u64::from(position.saturating_sub(index));
-            high << width | bits(line, low_start + index * width, width)
+        // The low bits of both ends stand side by side.
+        let before = index.saturating_sub(1);
+        let low = bits(line, low_start + before * width, 2 * width);
+        let mask = (1 << width) - 1;
+        let end = |position: u32, index: u32, low: u64| {
+            u64::from(position.saturating_sub(index)) << width | low & mask
         };
-        let start = if index == 0 { 0 } else { end(index - 1, previous) };
-        Span::Record(base + start, base + end(index, own))
+        if index == 0 {
+            return Span::Record(base, base + end(own, 0, low));
+        }
+        let start = base + end(previous, before, low);
+        Span::Record(start, base + end(own, index, low >> width))
     }
 
     /// Writes a line for up to `slots` records whose ends are given relative to `base`.
@@ -132,7 +140,7 @@ impl Shape {
     /// The largest width with which a last end fits: it leaves the shortest high part to search.
     fn width(&self, last: u64) -> Option<u32> {
         let room = LINE as u32 * 8 - self.low_start;
-        (0..ESCAPED).rev().find(|width| {
+        (0..=WIDTH_MAX).rev().find(|width| {
             let high = room.saturating_sub(self.slots * width).min(HIGH_BITS_MAX);
             (last >> width) + u64::from(self.slots) <= u64::from(high)
         })
@@ -168,7 +176,11 @@ fn neighbours(ones: u128, index: u32) -> (u32, u32) {
     // The first one has none before it.
     let passed = u32::from(index > 0);
     let rest = (ones >> passed).checked_shr(previous).unwrap_or(0);
-    (previous, previous + passed + rest.trailing_zeros())
+    let next = match rest as u64 {
+        0 => rest.trailing_zeros(),
+        near => near.trailing_zeros(),
+    };
+    (previous, previous + passed + next)
 }
 
 /// The position of the one that has `index` ones below it; wrong if there are too few.
@@ -214,7 +226,7 @@ fn word(line: &[u8; LINE], at: usize) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
-/// Up to 32 bits at any place of a line.
+/// Up to 57 bits at any place of a line.
 #[inline]
 fn bits(line: &[u8; LINE], at: u32, width: u32) -> u64 {
     let byte = (at as usize / 8).min(LINE - 8);
