@@ -47,10 +47,11 @@ fn main() -> std::io::Result<()> {
     );
     for (bench, path) in newest()? {
         let text = fs::read_to_string(&path)?;
-        let lines: Vec<Line> =
-            text.lines().map(serde_json::from_str).collect::<Result<_, _>>().map_err(|error| {
-                std::io::Error::other(format!("{}: {error}", path.display()))
-            })?;
+        let lines: Vec<Line> = text
+            .lines()
+            .map(serde_json::from_str)
+            .collect::<Result<_, _>>()
+            .map_err(|error| std::io::Error::other(format!("{}: {error}", path.display())))?;
         section(&mut out, &bench, &lines);
     }
     print!("{out}");
@@ -76,7 +77,10 @@ fn section(out: &mut String, bench: &str, lines: &[Line]) {
     debug_assert_eq!(first.bench, bench);
     push(out, &format!("\n## {bench}\n\n{machine}; {date}, commit {commit}.\n\n"));
 
-    push(out, "| what | subject | median | spread | ours ÷ it |\n| --- | --- | ---: | ---: | ---: |\n");
+    push(
+        out,
+        "| what | subject | median | spread | ours ÷ it |\n| --- | --- | ---: | ---: | ---: |\n",
+    );
     let mut row = "";
     for line in &measured {
         let name = if line.row == row { "" } else { &line.row };
@@ -114,7 +118,8 @@ fn target(lines: &[Line], line: &Line) -> String {
     });
     let unit = ours.map_or("", |ours| &ours.unit);
     let base_row = line.ratio_to_row.as_deref().unwrap_or(&line.row);
-    let base = line.ratio_to.as_deref().map(|subject| (subject, median_of(lines, base_row, subject)));
+    let base =
+        line.ratio_to.as_deref().map(|subject| (subject, median_of(lines, base_row, subject)));
     let measured = ours.map(|ours| spread(&ours.samples).0);
     let (wanted_text, measured) = match base {
         None => (format!("{sign} {wanted} {unit}"), measured),
@@ -135,9 +140,9 @@ fn target(lines: &[Line], line: &Line) -> String {
 }
 
 fn median_of(lines: &[Line], row: &str, subject: &str) -> Option<f64> {
-    let found = lines.iter().find(|line| {
-        line.row == row && line.subject == subject && !line.samples.is_empty()
-    });
+    let found = lines
+        .iter()
+        .find(|line| line.row == row && line.subject == subject && !line.samples.is_empty());
     found.map(|line| spread(&line.samples).0)
 }
 

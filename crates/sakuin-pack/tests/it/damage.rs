@@ -100,7 +100,7 @@ fn every_cut_and_every_addition_is_refused() {
 fn random_flips_give_the_right_answer_or_a_named_error() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     for hash in [Hash::Phast, Hash::Chd] {
-        let (bytes, model) = sample(3_500, hash);
+        let (bytes, model) = sample(4_500, hash);
         assert!(bytes.len() > 2 << 16, "{}", bytes.len());
         let keys: Vec<&Vec<u8>> = model.keys().collect();
         for _ in 0..50_000 {
