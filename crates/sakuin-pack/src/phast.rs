@@ -193,8 +193,9 @@ fn place(
     let mut kept = Vec::new();
     if buckets > 4 * lap {
         let mut trial = Slots::new(level);
-        for sweep in buckets - 2 * lap - ahead[fullest]..buckets {
-            for (_, bucket) in due(sweep).filter(|(_, bucket)| *bucket >= buckets - 2 * lap) {
+        let from = buckets - lap - lap / 2;
+        for sweep in from - ahead[fullest]..buckets {
+            for (_, bucket) in due(sweep).filter(|(_, bucket)| *bucket >= from) {
                 let seed = trial.best_seed(keys(bucket));
                 let slots = keys(bucket).iter().filter_map(|(point, _)| level.slot(*point, seed));
                 slots.for_each(|slot| trial.take(slot));
@@ -278,14 +279,12 @@ impl Slots {
 
     /// The seed under which the bucket costs least, 0 if it fits under none.
     fn best_seed(&mut self, bucket: &[(Point, u32)]) -> u8 {
-        let starts = bucket.iter().map(|(point, _)| self.level.start(*point));
-        let first = starts.min().unwrap_or(0) / 8;
         self.keys.clear();
-        self.keys.extend(
-            bucket
-                .iter()
-                .map(|(point, _)| ((self.level.start(*point) - first * 8) as u32, point.place)),
-        );
+        let starts = bucket.iter().map(|(point, _)| (self.level.start(*point) as u32, point.place));
+        self.keys.extend(starts);
+        let first = self.keys.iter().map(|(start, _)| *start).min().unwrap_or(0) / 8;
+        self.keys.iter_mut().for_each(|(start, _)| *start -= first * 8);
+        let first = u64::from(first);
         let mut excluded = 0;
         loop {
             let Some((arrangement, shift)) = self.best(first as usize, excluded) else { return 0 };
