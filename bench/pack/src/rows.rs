@@ -229,22 +229,24 @@ pub fn sizes(sampler: &mut Sampler, count: usize) {
     let (keys, values) = (data::keys(count, ""), data::values(count));
     let raw = (keys.bytes() + values.bytes()) as f64;
     let approximate = Options::new().keys(Keys::Approximate { bits: 8 });
+    let (beyond, hash) = ("file beyond raw keys and values", "perfect hash in a file");
+    let mut bits = Vec::new();
     for (subject, options, raw) in [
         ("sakuin", Options::new(), raw),
         ("sakuin, chd", Options::new().hash(Hash::Chd), raw),
         ("sakuin, approximate keys of 8 bits", approximate, values.bytes() as f64),
     ] {
         let bytes = build(&path, options, &keys, &values) as f64;
-        let row = "file beyond raw keys and values, exact keys";
-        sampler.samples(row, "bytes/key", subject, &[(bytes - raw) / count as f64]);
-        let bits = Table::open(&path).expect("it was built").stats().hash_bits_per_key;
-        sampler.samples("perfect hash in a file", "bits/key", subject, &[bits]);
+        sampler.samples(beyond, "bytes/key", subject, &[(bytes - raw) / count as f64]);
+        bits.push((subject, Table::open(&path).expect("it was built").stats().hash_bits_per_key));
     }
-    sampler.target("file beyond raw keys and values, exact keys", 4.0, None);
     let index = PerfectHashIndex::build_with_fingerprints(keys.iter()).expect("distinct keys");
     let bytes = index.serialized_len().expect("it fits") as f64 - keys.bytes() as f64;
-    let row = "file beyond raw keys and values, exact keys";
-    sampler.samples(row, "bytes/key", "lexindex, without values", &[bytes / count as f64]);
+    sampler.samples(beyond, "bytes/key", "lexindex, without values", &[bytes / count as f64]);
+    sampler.target(beyond, 4.0, None);
+    for (subject, bits) in bits {
+        sampler.samples(hash, "bits/key", subject, &[bits]);
+    }
     sampler.row(
         "build a file of 1 M strings on one thread",
         "ns/key",

@@ -526,3 +526,45 @@ fn store(values: &mut Spool, value: &[u8]) -> io::Result<u64> {
     values.push(value)?;
     Ok(offset)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Table};
+
+    fn colliding(hasher: Hasher) -> Result<Table, BuildError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.skn");
+        let mut builder = Builder::new(Content::Bytes, Options::new());
+        builder.hasher = hasher;
+        for key in [b"one", b"two", b"six"] {
+            builder.add(key, key).unwrap();
+        }
+        builder.write(&path)?;
+        Ok(Table::open(&path).unwrap())
+    }
+
+    #[test]
+    fn keys_that_collide_are_hashed_anew() {
+        let table = colliding(|key, seed| match seed == SEEDS[0] || seed == SEEDS[1] {
+            true => KeyHash { low: 1, high: key.len() as u64 },
+            false => KeyHash::new(key, seed),
+        });
+        let table = table.unwrap();
+        for key in [b"one", b"two", b"six"] {
+            assert_eq!(table.get(key).unwrap().unwrap().first().bytes(), key);
+        }
+    }
+
+    #[test]
+    fn keys_that_always_collide_are_named() {
+        let failed = colliding(|key, seed| match key {
+            b"six" => KeyHash::new(key, seed),
+            _ => KeyHash { low: 1, high: 1 },
+        });
+        let Err(BuildError::HashCollision { first, second }) = failed else {
+            panic!("two keys have one hash");
+        };
+        assert_eq!((first.as_slice(), second.as_slice()), (&b"one"[..], &b"two"[..]));
+    }
+}

@@ -1,10 +1,10 @@
-//! The sums of a file. Each 64 KiB block is checked at first touch and remembered in one bit.
-//! Once a block is found damaged, all bits are cleared and every later read comes here to be refused,
+//! The sums of a file. Each 64 KiB block is checked at first touch and remembered in one byte.
+//! Once a block is found damaged, all bytes are cleared and every later read comes here to be refused,
 //! so that a good block costs one relaxed load and nothing else.
 
 use std::sync::{
     OnceLock,
-    atomic::{AtomicU64, Ordering::Relaxed},
+    atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use crate::{
@@ -16,8 +16,8 @@ pub(crate) struct Checked {
     /// Where the sums of the blocks begin, and so where the last block ends.
     sums: u64,
     blocks: u64,
-    /// A bit for every block, then one for every block of sums.
-    good: Box<[AtomicU64]>,
+    /// For every block, then for every block of sums.
+    good: Box<[AtomicBool]>,
     bad: OnceLock<u64>,
 }
 
@@ -25,18 +25,30 @@ impl Checked {
     pub(crate) fn new(header: &Header) -> Checked {
         let sums = header.section(SUMS).map_or(0, |section| section.offset);
         let (blocks, tops) = header.sum_counts(sums);
-        let good = (0..(blocks + tops).div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let good = (0..blocks + tops).map(|_| AtomicBool::new(false)).collect();
         Checked { sums, blocks, good, bad: OnceLock::new() }
     }
 
     /// Checks the blocks of a stretch inside the file; the first damaged block otherwise.
     #[inline]
     pub(crate) fn touch(&self, file: &[u8], start: u64, end: u64) -> Result<(), u64> {
-        let (first, last) = (start / BLOCK, end.saturating_sub(1) / BLOCK);
-        if self.is_good(first) && (last <= first || self.is_good(last) && last == first + 1) {
+        let (first, last) = (start / BLOCK, end.saturating_sub(1).max(start) / BLOCK);
+        if last - first <= 1 && self.is_good(first) && self.is_good(last) {
             return Ok(());
         }
-        (first..=last.max(first)).try_for_each(|block| self.block(file, block))
+        self.blocks(file, first, last)
+    }
+
+    /// Checks the block of one place.
+    #[inline]
+    pub(crate) fn touch_one(&self, file: &[u8], at: u64) -> Result<(), u64> {
+        let block = at / BLOCK;
+        if self.is_good(block) { Ok(()) } else { self.blocks(file, block, block) }
+    }
+
+    #[cold]
+    fn blocks(&self, file: &[u8], first: u64, last: u64) -> Result<(), u64> {
+        (first..=last.min(self.blocks - 1)).try_for_each(|block| self.block(file, block))
     }
 
     pub(crate) fn all(&self, file: &[u8]) -> Result<(), u64> {
@@ -44,12 +56,10 @@ impl Checked {
     }
 
     #[inline]
-    fn is_good(&self, bit: u64) -> bool {
-        let word = self.good.get((bit / 64) as usize);
-        word.is_some_and(|word| word.load(Relaxed) >> (bit % 64) & 1 != 0)
+    fn is_good(&self, block: u64) -> bool {
+        self.good.get(block as usize).is_some_and(|good| good.load(Relaxed))
     }
 
-    #[cold]
     fn block(&self, file: &[u8], block: u64) -> Result<(), u64> {
         if let Some(bad) = self.bad.get() {
             return Err(*bad);
@@ -74,18 +84,17 @@ impl Checked {
             self.clear();
             return Err(bad);
         }
-        for bit in [block, self.blocks + top] {
-            self.good[(bit / 64) as usize].fetch_or(1 << (bit % 64), Relaxed);
-        }
+        self.good[block as usize].store(true, Relaxed);
+        self.good[(self.blocks + top) as usize].store(true, Relaxed);
         if self.bad.get().is_some() {
-            // Another thread found a damaged block meanwhile; leave no bit set behind it.
+            // Another thread found a damaged block meanwhile; leave nothing set behind it.
             self.clear();
         }
         Ok(())
     }
 
     fn clear(&self) {
-        self.good.iter().for_each(|word| word.store(0, Relaxed));
+        self.good.iter().for_each(|good| good.store(false, Relaxed));
     }
 
     fn matches(&self, file: &[u8], start: u64, end: u64, sum: u64) -> bool {

@@ -6,7 +6,12 @@
 
 #![allow(unsafe_code)]
 
-use std::{fs::File, io, ops::Deref, path::Path, sync::Arc};
+use std::{
+    fs::File,
+    io::{self, Read},
+    ops::Deref,
+    path::Path,
+};
 
 /// How the bytes of a file are brought in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,25 +23,33 @@ pub enum Load {
     Heap,
 }
 
-/// The bytes of a table.
-pub(crate) enum Bytes {
-    Mapped(memmap2::Mmap),
-    Heap(Arc<[u8]>),
-}
+/// The bytes of a table: a mapping of the file, or of memory that it was copied to.
+pub(crate) struct Bytes(memmap2::Mmap);
 
 impl Bytes {
     pub(crate) fn open(path: &Path, load: Load) -> io::Result<Bytes> {
+        let mut file = File::open(path)?;
         match load {
-            Load::Heap => Ok(Bytes::Heap(std::fs::read(path)?.into())),
-            Load::Map => {
-                let file = File::open(path)?;
-                // Safety: the file is replaced by renaming, never written in place, by this crate's writer; whoever
-                // else changes it breaks a rule that the crate's documentation states. What is read is checked
-                // against its sums before use, once for every block, and every later use is bounded by slices.
-                let map = unsafe { memmap2::Mmap::map(&file) }?;
-                Ok(Bytes::Mapped(map))
+            // Safety: the file is replaced by renaming, never written in place, by this crate's writer; whoever
+            // else changes it breaks a rule that the crate's documentation states. What is read is checked
+            // against its sums before use, once for every block, and every later use is bounded by slices.
+            Load::Map => Ok(Bytes(unsafe { memmap2::Mmap::map(&file) }?)),
+            Load::Heap => {
+                let length = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+                let mut memory = memmap2::MmapMut::map_anon(length)?;
+                // Fewer pages to find for random reads; where it is not to be had, nothing is lost.
+                #[cfg(target_os = "linux")]
+                let _ = memory.advise(memmap2::Advice::HugePage);
+                file.read_exact(&mut memory)?;
+                Ok(Bytes(memory.make_read_only()?))
             }
         }
+    }
+
+    pub(crate) fn copied(bytes: &[u8]) -> io::Result<Bytes> {
+        let mut memory = memmap2::MmapMut::map_anon(bytes.len())?;
+        memory.copy_from_slice(bytes);
+        Ok(Bytes(memory.make_read_only()?))
     }
 }
 
@@ -45,10 +58,7 @@ impl Deref for Bytes {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        match self {
-            Bytes::Mapped(map) => map,
-            Bytes::Heap(bytes) => bytes,
-        }
+        &self.0
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     region::REGION_ENTRIES,
 };
 
-/// A minimal perfect hash of a set of keys: about 1.94 bits a key.
+/// A minimal perfect hash of a set of keys: about 1.93 bits a key.
 ///
 /// ```
 /// let keys = ["red", "green", "blue"];
@@ -34,18 +34,17 @@ struct PerfectRegion {
 }
 
 impl PerfectHash {
-    /// Builds the perfect hash of distinct keys on one thread. Needs 32 bytes of memory for each.
+    /// Builds the perfect hash of distinct keys on one thread. Needs 16 bytes of memory for each.
     pub fn build<K: AsRef<[u8]>>(
-        keys: impl IntoIterator<Item = K>,
+        keys: impl IntoIterator<Item = K, IntoIter: ExactSizeIterator>,
     ) -> Result<PerfectHash, BuildError> {
         let seed = SEEDS[0];
-        let hashes: Vec<KeyHash> =
-            keys.into_iter().map(|key| KeyHash::new(key.as_ref(), seed)).collect();
+        let hashes = keys.into_iter().map(|key| KeyHash::new(key.as_ref(), seed));
         let regions = (hashes.len() as u64).div_ceil(REGION_ENTRIES) as u32;
         let mut hash =
             PerfectHash { seed, regions: Vec::new(), seeds: Vec::new(), remap: Vec::new() };
         let mut slots = 0;
-        for points in by_region(&hashes, regions) {
+        for points in by_region(hashes, regions) {
             let region = PerfectRegion {
                 slots,
                 seeds: hash.seeds.len() as u64,
@@ -102,12 +101,11 @@ impl PerfectHash {
 }
 
 /// The points of each region.
-fn by_region(hashes: &[KeyHash], regions: u32) -> Vec<Vec<Point>> {
-    let mut counts = vec![0; regions as usize];
-    for hash in hashes {
-        counts[hash.region(regions).0 as usize] += 1;
-    }
-    let mut points: Vec<Vec<Point>> = counts.into_iter().map(Vec::with_capacity).collect();
+fn by_region(hashes: impl ExactSizeIterator<Item = KeyHash>, regions: u32) -> Vec<Vec<Point>> {
+    // A little more than the average, since regions differ.
+    let each = hashes.len() / regions.max(1) as usize;
+    let room = each + each.isqrt() * 4;
+    let mut points: Vec<Vec<Point>> = (0..regions).map(|_| Vec::with_capacity(room)).collect();
     for hash in hashes {
         let (region, point) = hash.region(regions);
         points[region as usize].push(point);

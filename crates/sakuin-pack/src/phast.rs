@@ -1,4 +1,4 @@
-//! The default perfect hash, after PHast (Beling and Sanders, 2025): one seed byte for 4.4 keys.
+//! The default perfect hash, after PHast (Beling and Sanders, 2025): one seed byte for 4.5 keys.
 //!
 //! A key's position along the range chooses its bucket and, in the same proportion, the slice of slots
 //! where it may land. The bucket's seed picks one of 32 arrangements of its keys within the slice and
@@ -25,10 +25,11 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// A level of at least one key.
+    /// A level of at least one key; one of none has no buckets to ask for.
     #[inline]
     pub(crate) fn new(keys: u32) -> Level {
-        let slice_bits = (keys.ilog2() / 2 + 2).min(SLICE_BITS_MAX).min(keys.ilog2());
+        let log = keys.max(1).ilog2();
+        let slice_bits = (log / 2 + 2).min(SLICE_BITS_MAX).min(log);
         Level { keys, buckets: buckets(keys), slice_shift: 64 - slice_bits }
     }
 
@@ -48,7 +49,7 @@ impl Level {
     /// Where an arrangement puts a key before the bucket is shifted.
     #[inline]
     fn position(&self, point: Point, arrangement: u32) -> u64 {
-        self.start(point) + self.within(point, arrangement)
+        self.start(point) + self.within(point.place, arrangement)
     }
 
     /// The first slot of a key's slice.
@@ -58,10 +59,10 @@ impl Level {
     }
 
     #[inline]
-    fn within(&self, point: Point, arrangement: u32) -> u64 {
-        let spread = point.place.wrapping_mul(MULTIPLIERS[arrangement as usize]);
-        // A shift by 64, in a level of one key, leaves nothing.
-        spread.checked_shr(self.slice_shift).unwrap_or(0)
+    fn within(&self, place: u64, arrangement: u32) -> u64 {
+        let spread = place.wrapping_mul(MULTIPLIERS[arrangement as usize]);
+        // In two steps, since a slice of one slot shifts out all 64 bits.
+        spread >> 1 >> (self.slice_shift - 1)
     }
 
     /// How far a slot may lie from the beginning of a key's slice.
@@ -92,10 +93,10 @@ const MULTIPLIERS: [u64; ARRANGEMENTS as usize] = {
     multipliers
 };
 
-/// Buckets of a level of `keys` keys: 4.4 keys each.
+/// Buckets of a level of `keys` keys: 4.5 keys each.
 #[inline]
 fn buckets(keys: u32) -> u32 {
-    (u64::from(keys) * 5).div_ceil(22) as u32
+    (u64::from(keys) * 2).div_ceil(9) as u32
 }
 
 /// How many buckets ahead of the emptiest a bucket of each size is placed, for slices of 2,048 slots.
@@ -172,27 +173,48 @@ fn place(
     mut tell: impl FnMut(usize, Option<u32>),
 ) -> (Vec<u8>, Vec<u32>) {
     let (starts, order) = by_bucket(&level, points);
+    let keys = |bucket: i64| {
+        let bucket = bucket as usize;
+        &order[starts[bucket] as usize..starts[bucket + 1] as usize]
+    };
     let slice = 1i64 << (64 - level.slice_shift);
     let ahead = AHEAD.map(|buckets| (buckets * slice) >> SLICE_BITS_MAX);
-    let fullest = ahead.len() - 1;
+    let (fullest, buckets) = (ahead.len() - 1, i64::from(level.buckets));
+    // The buckets whose turn it is, the fullest first.
+    let due = |sweep: i64| {
+        let sized = (1..=fullest).rev().map(move |size| (size, sweep + ahead[size]));
+        let within = sized.filter(|(_, bucket)| (0..buckets).contains(bucket));
+        within.filter(|(size, bucket)| keys(*bucket).len().min(fullest) == *size)
+    };
+
+    // Slices at the end run over to the beginning, where the first buckets, finding all free, would leave them nothing.
+    // So the last buckets are placed once for trial, and what they take at the beginning is kept for them.
+    let lap = ahead[fullest] + level.reach() as i64 * buckets / i64::from(level.keys) + 1;
+    let mut kept = Vec::new();
+    if buckets > 4 * lap {
+        let mut trial = Slots::new(level);
+        let from = buckets - lap - lap / 2;
+        for sweep in from - ahead[fullest]..buckets {
+            for (_, bucket) in due(sweep).filter(|(_, bucket)| *bucket >= from) {
+                let seed = trial.best_seed(keys(bucket));
+                let slots = keys(bucket).iter().filter_map(|(point, _)| level.slot(*point, seed));
+                slots.for_each(|slot| trial.take(slot));
+            }
+        }
+        kept.extend((0..level.reach() as u32).filter(|slot| trial.is_taken(*slot)));
+    }
 
     let mut seeds = vec![0; level.buckets as usize];
     let mut slots = Slots::new(level);
-    for sweep in -ahead[fullest]..i64::from(level.buckets) {
-        for size in (1..=fullest).rev() {
-            let bucket = sweep + ahead[size];
-            if bucket < 0 || bucket >= i64::from(level.buckets) {
-                continue;
-            }
-            let bucket = bucket as usize;
-            let range = starts[bucket] as usize..starts[bucket + 1] as usize;
-            if range.len().min(fullest) != size {
-                continue;
-            }
-            let keys = &order[range];
-            let seed = slots.best_seed(keys);
-            seeds[bucket] = seed;
-            for (point, index) in keys {
+    kept.iter().for_each(|slot| slots.take(*slot));
+    for sweep in -ahead[fullest]..buckets {
+        if sweep == buckets - lap {
+            kept.iter().for_each(|slot| slots.release(*slot));
+        }
+        for (_, bucket) in due(sweep) {
+            let seed = slots.best_seed(keys(bucket));
+            seeds[bucket as usize] = seed;
+            for (point, index) in keys(bucket) {
                 let slot = level.slot(*point, seed);
                 if let Some(slot) = slot {
                     slots.take(slot);
@@ -234,88 +256,104 @@ struct Slots {
     taken: Vec<u16>,
     /// What it costs to take a slot so far from the beginning of the slice: the less the nearer,
     /// and most so at the very beginning, which few of the buckets to come can reach.
-    costs: Vec<u32>,
-    /// Where each arrangement puts each key of a bucket, counted from its first slice's beginning.
-    offsets: Vec<[u32; ARRANGEMENTS as usize]>,
+    costs: Box<[u32; WINDOW * 8]>,
+    /// The bucket's keys: where each slice begins, counted in slots from the window's, and the placing bits.
+    keys: Vec<(u32, u64)>,
 }
+
+/// Eights of slots that a bucket can reach from where its first slice begins.
+const WINDOW: usize = 512;
+
+/// What each shift adds to a key's cost: about what it does in the middle of the slice.
+const SHIFT_COST: u32 = 90;
 
 impl Slots {
     fn new(level: Level) -> Slots {
-        let reach = level.reach();
-        let costs = 1..=reach + u64::from(level.keys.min(256));
-        Slots {
-            level,
-            taken: vec![0; (u64::from(level.keys) + reach) as usize / 8 + 2],
-            costs: costs.map(|distance| (distance << 32).isqrt() as u32 >> 4).collect(),
-            offsets: Vec::new(),
+        let mut costs = Box::new([0; WINDOW * 8]);
+        for (distance, cost) in (1u64..).zip(costs.iter_mut()) {
+            *cost = (distance << 24).isqrt() as u32;
         }
+        let taken = vec![0; (level.keys as usize / 8) + WINDOW + 1];
+        Slots { level, taken, costs, keys: Vec::new() }
     }
 
     /// The seed under which the bucket costs least, 0 if it fits under none.
     fn best_seed(&mut self, bucket: &[(Point, u32)]) -> u8 {
-        let level = self.level;
-        let starts = bucket.iter().map(|(point, _)| level.start(*point));
-        let first = starts.min().unwrap_or(0);
-        self.offsets.resize(bucket.len(), [0; ARRANGEMENTS as usize]);
-
-        let mut taken = [0; ARRANGEMENTS as usize];
-        for ((point, _), offsets) in bucket.iter().zip(&mut self.offsets) {
-            let start = level.start(*point);
-            for arrangement in 0..ARRANGEMENTS {
-                let slot = start + level.within(*point, arrangement);
-                offsets[arrangement as usize] = (slot - first) as u32;
-                let window = self.taken[slot as usize / 8] >> (slot % 8);
-                taken[arrangement as usize] |= window as u8;
+        self.keys.clear();
+        let starts = bucket.iter().map(|(point, _)| (self.level.start(*point) as u32, point.place));
+        self.keys.extend(starts);
+        let first = self.keys.iter().map(|(start, _)| *start).min().unwrap_or(0) / 8;
+        self.keys.iter_mut().for_each(|(start, _)| *start -= first * 8);
+        let first = u64::from(first);
+        let mut excluded = 0;
+        loop {
+            let Some((arrangement, shift)) = self.best(first as usize, excluded) else { return 0 };
+            if self.are_apart(first, arrangement) {
+                return (arrangement * SHIFTS + shift + 1) as u8;
             }
+            excluded |= 1 << arrangement;
         }
-        // The last shift of the last arrangement would be seed 256.
-        taken[ARRANGEMENTS as usize - 1] |= 0x80;
+    }
 
+    /// The cheapest arrangement that fits and the smallest shift with which it does.
+    fn best(&self, first: usize, excluded: u32) -> Option<(u32, u32)> {
+        // Indexes are masked to the window's size, which spares this loop all checks.
+        let window: &[u16; WINDOW] = self.taken[first..].first_chunk()?;
+        let step = SHIFT_COST * self.keys.len() as u32;
         let mut best = (u32::MAX, 0);
         for arrangement in 0..ARRANGEMENTS {
-            let shift = taken[arrangement as usize].trailing_ones();
-            if shift == SHIFTS {
-                continue;
+            let (mut taken, mut cost) = (0, 0);
+            for (start, place) in &self.keys {
+                let slot = (start + self.level.within(*place, arrangement) as u32) as usize;
+                taken |= window[slot / 8 % WINDOW] >> (slot % 8);
+                cost += self.costs[slot % (WINDOW * 8)];
             }
-            let offsets = || self.offsets.iter().map(|offsets| offsets[arrangement as usize]);
-            let costs = offsets().map(|offset| self.cost(offset + shift));
-            let cost = costs.sum();
-            if cost < best.0 && self.are_apart(first, offsets()) {
-                best = (cost, arrangement * SHIFTS + shift + 1);
+            // The last shift of the last arrangement would be seed 256.
+            let shifts = if arrangement == ARRANGEMENTS - 1 { SHIFTS - 1 } else { SHIFTS };
+            let shift = (taken as u8).trailing_ones();
+            let cost = cost + shift * step;
+            if shift < shifts && cost < best.0 && excluded >> arrangement & 1 == 0 {
+                best = (cost, arrangement * SHIFTS + shift);
             }
         }
-        best.1 as u8
+        (best.0 < u32::MAX).then_some((best.1 / SHIFTS, best.1 % SHIFTS))
     }
 
-    #[inline]
-    fn cost(&self, distance: u32) -> u32 {
-        self.costs[(distance as usize).min(self.costs.len() - 1)]
-    }
-
-    /// Whether the keys of a bucket get slots of their own.
-    fn are_apart(&self, first: u64, offsets: impl Iterator<Item = u32> + Clone) -> bool {
-        let slots = offsets.map(|offset| self.level.wrap(first + u64::from(offset)));
-        let mut index = 0;
-        slots.clone().all(|slot| {
-            index += 1;
-            slots.clone().take(index - 1).all(|other| other != slot)
-        })
+    /// Whether an arrangement gives the keys of a bucket slots of their own.
+    fn are_apart(&self, first: u64, arrangement: u32) -> bool {
+        let slot = |(start, place): &(u32, u64)| {
+            let slot = first * 8 + u64::from(*start) + self.level.within(*place, arrangement);
+            self.level.wrap(slot)
+        };
+        let apart = |(index, key)| self.keys[..index].iter().all(|other| slot(other) != slot(key));
+        self.keys.iter().enumerate().all(apart)
     }
 
     fn take(&mut self, slot: u32) {
+        self.each_bit(slot, |number, bit| *number |= bit);
+    }
+
+    fn release(&mut self, slot: u32) {
+        self.each_bit(slot, |number, bit| *number &= !bit);
+    }
+
+    fn is_taken(&self, slot: u32) -> bool {
+        self.taken[slot as usize / 8] >> (slot % 8) & 1 != 0
+    }
+
+    /// Every bit that stands for a slot.
+    fn each_bit(&mut self, slot: u32, change: impl Fn(&mut u16, u16)) {
         let end = u64::from(self.level.keys) + self.level.reach();
         for slot in (u64::from(slot)..end).step_by(self.level.keys as usize) {
             let (number, bit) = (slot as usize / 8, slot % 8);
-            self.taken[number] |= 1 << bit;
-            if number > 0 {
-                self.taken[number - 1] |= 1 << (bit + 8);
+            for back in 0..=number.min(1) {
+                change(&mut self.taken[number - back], 1 << (bit + 8 * back as u64));
             }
         }
     }
 
     fn free(&self) -> Vec<u32> {
-        let free = |slot: &u32| self.taken[*slot as usize / 8] >> (slot % 8) & 1 == 0;
-        (0..self.level.keys).filter(free).collect()
+        (0..self.level.keys).filter(|slot| !self.is_taken(*slot)).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use crate::{
@@ -64,9 +64,12 @@ impl TableOptions {
         self.table(bytes, path)
     }
 
-    /// A table from bytes already in memory.
-    pub fn from_bytes(&self, bytes: Vec<u8>) -> Result<Table, OpenError> {
-        self.table(Bytes::Heap(bytes.into()), Path::new(""))
+    /// A table from bytes already in memory, which are copied.
+    pub fn from_bytes(&self, bytes: impl AsRef<[u8]>) -> Result<Table, OpenError> {
+        let path = Path::new("");
+        let bytes =
+            Bytes::copied(bytes.as_ref()).map_err(|error| OpenReason::Io(error).of(path))?;
+        self.table(bytes, path)
     }
 
     fn table(&self, bytes: Bytes, path: &Path) -> Result<Table, OpenError> {
@@ -85,8 +88,8 @@ impl Table {
         TableOptions::new().open(path)
     }
 
-    /// A table from bytes already in memory.
-    pub fn from_bytes(bytes: Vec<u8>) -> Result<Table, OpenError> {
+    /// A table from bytes already in memory, which are copied.
+    pub fn from_bytes(bytes: impl AsRef<[u8]>) -> Result<Table, OpenError> {
         TableOptions::new().from_bytes(bytes)
     }
 
@@ -157,7 +160,7 @@ impl Table {
 
     /// Checks every block of the file.
     pub fn verify(&self) -> Result<(), ReadError> {
-        self.inner.checked.all(&self.inner.bytes).map_err(|block| self.inner.corrupt(block))
+        self.inner.blocks.all(&self.inner.bytes).map_err(|block| self.inner.corrupt(block))
     }
 
     /// The content id: equal bytes, equal id. 32 hexadecimal digits.
@@ -215,7 +218,7 @@ pub(crate) struct Inner {
     pub(crate) header: Header,
     pub(crate) path: PathBuf,
     pub(crate) options: TableOptions,
-    checked: Checked,
+    blocks: Checked,
     shape: Shape,
     values: Stretch,
     records: Stretch,
@@ -224,6 +227,18 @@ pub(crate) struct Inner {
     regions: Stretch,
     seeds: Stretch,
     remap: Stretch,
+    /// The regions as lookups want them, made at the first one.
+    places: OnceLock<Box<[Place]>>,
+}
+
+/// A region, checked to lie within its sections; as long as its entry in the file.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Where in the file its seeds begin.
+    seeds: u64,
+    /// Where in the file its lines begin.
+    lines: u64,
+    level: Level,
 }
 
 /// A section of this crate: where it is.
@@ -245,7 +260,7 @@ impl Inner {
             Stretch { name, offset, length }
         };
         Inner {
-            checked: Checked::new(&header),
+            blocks: Checked::new(&header),
             shape: Shape::new(header.slots_per_line, header.keys.fingerprint_bits()),
             values: section(format::VALUES),
             records: section(format::RECORDS),
@@ -254,6 +269,7 @@ impl Inner {
             regions: section(format::REGIONS),
             seeds: section(format::HASH_SEEDS),
             remap: section(format::REMAP),
+            places: OnceLock::new(),
             path: path.to_owned(),
             options,
             bytes,
@@ -264,8 +280,9 @@ impl Inner {
     #[inline]
     fn get(&self, key: &[u8]) -> Result<Option<Values<'_>>, ReadError> {
         let hash = KeyHash::new(key, self.header.seed);
-        let Some((region, slot)) = self.slot(hash)? else { return Ok(None) };
-        let (line, index) = self.line(&region, slot)?;
+        let Some((region, point)) = self.place(hash)? else { return Ok(None) };
+        let Some(slot) = self.slot(region, point)? else { return Ok(None) };
+        let (line, index) = self.line(self.line_of(region, slot))?;
         if self.shape.fingerprint(line, index) != self.fingerprint(hash) {
             return Ok(None);
         }
@@ -273,29 +290,34 @@ impl Inner {
         self.answer(key, record)
     }
 
-    /// As `get`, in stages over the whole batch: each stage's memory accesses do not wait for one another.
+    /// As `get`, in stages over the whole batch: what one stage asks the memory for is there for the next.
     fn get_batch<'t, K: AsRef<[u8]>>(
         &'t self,
         keys: &[K],
         found: &mut Vec<Option<Values<'t>>>,
     ) -> Result<(), ReadError> {
         let mut hashes = [KeyHash { low: 0, high: 0 }; BATCH];
-        for (hash, key) in hashes.iter_mut().zip(keys) {
+        let mut places = [None; BATCH];
+        for ((key, hash), place) in keys.iter().zip(&mut hashes).zip(&mut places) {
             *hash = KeyHash::new(key.as_ref(), self.header.seed);
-            self.prefetch_seed(*hash);
-        }
-        let mut slots = [None; BATCH];
-        for (slot, hash) in slots.iter_mut().zip(&hashes[..keys.len()]) {
-            *slot = self.slot(*hash)?;
-            if let Some((region, slot)) = slot {
-                let line = region.lines.wrapping_add(u64::from(self.shape.line(*slot).0));
-                self.prefetch(&self.lines, line.wrapping_mul(LINE as u64));
+            *place = self.place(*hash)?;
+            if let Some((region, point)) = *place {
+                let bucket = region.level.bucket(point);
+                prefetch(&self.bytes, (region.seeds + u64::from(bucket)) as usize);
             }
         }
+        let mut lines = [None; BATCH];
+        for (place, line) in places[..keys.len()].iter().zip(&mut lines) {
+            let Some((region, point)) = *place else { continue };
+            let Some(slot) = self.slot(region, point)? else { continue };
+            let (at, index) = self.line_of(region, slot);
+            prefetch(&self.bytes, at as usize);
+            *line = Some((at, index));
+        }
         let mut records: [Option<&[u8]>; BATCH] = [None; BATCH];
-        for ((record, slot), hash) in records.iter_mut().zip(&slots).zip(&hashes[..keys.len()]) {
-            let Some((region, slot)) = slot else { continue };
-            let (line, index) = self.line(region, *slot)?;
+        for ((line, hash), record) in lines[..keys.len()].iter().zip(&hashes).zip(&mut records) {
+            let Some(place) = *line else { continue };
+            let (line, index) = self.line(place)?;
             if self.shape.fingerprint(line, index) == self.fingerprint(*hash) {
                 let bytes = self.record(line, index)?;
                 prefetch(bytes, 0);
@@ -303,7 +325,7 @@ impl Inner {
                 *record = Some(bytes);
             }
         }
-        for (record, key) in records.iter().zip(keys) {
+        for (key, record) in keys.iter().zip(&records) {
             found.push(match record {
                 Some(record) => self.answer(key.as_ref(), record)?,
                 None => None,
@@ -312,27 +334,60 @@ impl Inner {
         Ok(())
     }
 
-    fn prefetch_seed(&self, hash: KeyHash) {
-        let (index, point) = hash.region(self.header.regions);
-        let Ok(region) = self.region(index) else { return };
-        if region.keys > 0 && self.header.hash == Hash::Phast {
-            let bucket = Level::new(region.keys).bucket(point);
-            self.prefetch(&self.seeds, region.seeds.wrapping_add(u64::from(bucket)));
-        }
-    }
-
-    fn prefetch(&self, section: &Stretch, at: u64) {
-        if at < section.length {
-            prefetch(&self.bytes, (section.offset + at) as usize);
-        }
-    }
-
     #[inline]
     fn fingerprint(&self, hash: KeyHash) -> u32 {
         hash.fingerprint(u32::from(self.header.keys.fingerprint_bits()))
     }
 
+    /// The region of a key, and its point there; `None` if the region is empty.
     #[inline]
+    fn place(&self, hash: KeyHash) -> Result<Option<(&Place, Point)>, ReadError> {
+        let places = self.places()?;
+        let (index, point) = hash.region(self.header.regions);
+        let place = places.get(index as usize).filter(|place| place.level.keys > 0);
+        Ok(place.map(|place| (place, point)))
+    }
+
+    #[inline]
+    fn places(&self) -> Result<&[Place], ReadError> {
+        match self.places.get() {
+            Some(places) => Ok(places),
+            None => self.read_places(),
+        }
+    }
+
+    #[cold]
+    fn read_places(&self) -> Result<&[Place], ReadError> {
+        let count = self.header.regions;
+        let places: Result<Box<[Place]>, ReadError> =
+            (0..count).map(|index| self.read_place(&self.region(index)?)).collect();
+        let places = places?;
+        Ok(self.places.get_or_init(|| places))
+    }
+
+    fn read_place(&self, region: &Region) -> Result<Place, ReadError> {
+        let level = Level::new(region.keys);
+        let within = |section: &Stretch, at: Option<u64>, length: u64| {
+            let end = at.and_then(|at| at.checked_add(length));
+            match (at, end.is_some_and(|end| end <= section.length)) {
+                (Some(at), true) => Ok(section.offset + at),
+                _ => Err(self.malformed(section.name, "a region reaches beyond its end")),
+            }
+        };
+        let seeds = match self.header.hash {
+            Hash::Phast => u64::from(level.buckets),
+            // Read one by one, each within the section.
+            Hash::Chd => 0,
+        };
+        let lines = u64::from(region.keys).div_ceil(u64::from(self.header.slots_per_line));
+        let first_line = region.lines.checked_mul(LINE as u64);
+        Ok(Place {
+            seeds: within(&self.seeds, Some(region.seeds), seeds)?,
+            lines: within(&self.lines, first_line, lines * LINE as u64)?,
+            level,
+        })
+    }
+
     fn region(&self, index: u32) -> Result<Region, ReadError> {
         let bytes = self.array(&self.regions, u64::from(index) * REGION)?;
         Region::read(bytes).ok_or_else(|| self.malformed(format::REGIONS, "has too many keys"))
@@ -340,39 +395,32 @@ impl Inner {
 
     /// The one slot where a key can be.
     #[inline]
-    fn slot(&self, hash: KeyHash) -> Result<Option<(Region, u32)>, ReadError> {
-        if self.header.regions == 0 {
-            return Ok(None);
+    fn slot(&self, place: &Place, point: Point) -> Result<Option<u32>, ReadError> {
+        if self.header.hash == Hash::Chd {
+            return self.chd_slot(place, point).map(Some);
         }
-        let (index, point) = hash.region(self.header.regions);
-        let region = self.region(index)?;
-        if region.keys == 0 {
-            return Ok(None);
+        let [seed] = self.aligned(place.seeds + u64::from(place.level.bucket(point)))?;
+        match place.level.slot(point, *seed) {
+            Some(slot) => Ok(Some(slot)),
+            None => self.lower_slot(place, point),
         }
-        let slot = match self.header.hash {
-            Hash::Phast => {
-                let level = Level::new(region.keys);
-                let seed = self.byte(&self.seeds, region.seeds, level.bucket(point))?;
-                match level.slot(point, seed) {
-                    Some(slot) => Some(slot),
-                    None => self.lower_slot(&region, point)?,
-                }
-            }
-            Hash::Chd => {
-                let place = chd::Place::new(chd::bucket(point, region.keys), region.keys);
-                let word = self.number(&self.seeds, region.seeds, place.word)?;
-                let (at, bit, width) = place.lane(word);
-                let first = self.number(&self.seeds, region.seeds, at)?;
-                let second = self.number(&self.seeds, region.seeds, at + 16)?;
-                Some(chd::slot(point, chd::seed(first, second, bit, width), region.keys))
-            }
-        };
-        Ok(slot.map(|slot| (region, slot)))
+    }
+
+    fn chd_slot(&self, place: &Place, point: Point) -> Result<u32, ReadError> {
+        let keys = place.level.keys;
+        let start = place.seeds - self.seeds.offset;
+        let seed = chd::Place::new(chd::bucket(point, keys), keys);
+        let (at, bit, width) = seed.lane(self.number(&self.seeds, start, seed.word)?);
+        let first = self.number(&self.seeds, start, at)?;
+        let second = self.number(&self.seeds, start, at + 16)?;
+        Ok(chd::slot(point, chd::seed(first, second, bit, width), keys))
     }
 
     /// The slot of a key that left the first level.
     #[cold]
-    fn lower_slot(&self, region: &Region, point: Point) -> Result<Option<u32>, ReadError> {
+    fn lower_slot(&self, place: &Place, point: Point) -> Result<Option<u32>, ReadError> {
+        let index = self.places()?.element_offset(place).unwrap_or(0);
+        let region = self.region(index as u32)?;
         phast::lower_slot(
             point,
             region.keys,
@@ -385,11 +433,16 @@ impl Inner {
         )
     }
 
+    /// Where in the file the line of a slot stands, and the slot's place in it.
     #[inline]
-    fn line(&self, region: &Region, slot: u32) -> Result<(&[u8; LINE], u32), ReadError> {
+    fn line_of(&self, place: &Place, slot: u32) -> (u64, u32) {
         let (line, index) = self.shape.line(slot);
-        let at = region.lines.saturating_add(u64::from(line)).saturating_mul(LINE as u64);
-        Ok((self.array(&self.lines, at)?, index))
+        (place.lines + u64::from(line) * LINE as u64, index)
+    }
+
+    #[inline]
+    fn line(&self, (at, index): (u64, u32)) -> Result<(&[u8; LINE], u32), ReadError> {
+        Ok((self.aligned(at)?, index))
     }
 
     /// The record of a slot.
@@ -449,10 +502,13 @@ impl Inner {
         ValueId((value.as_ptr().addr() - self.bytes.as_ptr().addr()) as u64)
     }
 
+    /// Bytes at a place in the file that is known to lie in its section, aligned to their length: within one block,
+    /// then.
     #[inline]
-    fn byte(&self, section: &Stretch, start: u64, index: u32) -> Result<u8, ReadError> {
-        let at = start.saturating_add(u64::from(index));
-        Ok(self.array::<1>(section, at)?[0])
+    fn aligned<const N: usize>(&self, at: u64) -> Result<&[u8; N], ReadError> {
+        self.blocks.touch_one(&self.bytes, at).map_err(|block| self.corrupt(block))?;
+        let bytes = self.bytes.get(at as usize..).and_then(|rest| rest.first_chunk());
+        bytes.ok_or_else(|| self.malformed(format::REGIONS, "leads beyond the end of the file"))
     }
 
     #[inline]
@@ -481,7 +537,7 @@ impl Inner {
 
     #[inline]
     fn touch(&self, start: u64, end: u64) -> Result<(), ReadError> {
-        self.checked.touch(&self.bytes, start, end).map_err(|block| self.corrupt(block))
+        self.blocks.touch(&self.bytes, start, end).map_err(|block| self.corrupt(block))
     }
 
     #[cold]
@@ -509,7 +565,7 @@ pub struct Iter<'t> {
     table: &'t Inner,
     /// The number of the region to go on with.
     region: u32,
-    current: Option<Region>,
+    current: Option<&'t Place>,
     slot: u32,
 }
 
@@ -527,18 +583,18 @@ impl<'t> Iterator for Iter<'t> {
 
 impl<'t> Iter<'t> {
     fn entry(&mut self) -> Result<Option<(&'t [u8], Values<'t>)>, ReadError> {
-        let region = loop {
+        let place = loop {
             match self.current {
-                Some(region) if self.slot < region.keys => break region,
+                Some(place) if self.slot < place.level.keys => break place,
                 _ if self.region == self.table.header.regions => return Ok(None),
                 _ => {
-                    self.current = Some(self.table.region(self.region)?);
+                    self.current = self.table.places()?.get(self.region as usize);
                     self.region += 1;
                     self.slot = 0;
                 }
             }
         };
-        let (line, index) = self.table.line(&region, self.slot)?;
+        let (line, index) = self.table.line(self.table.line_of(place, self.slot))?;
         self.slot += 1;
         let (key, plain, body) = self.table.parts(self.table.record(line, index)?)?;
         Ok(Some((key, Values::read(self.table, plain, body)?)))

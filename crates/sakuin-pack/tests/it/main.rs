@@ -7,5 +7,7 @@
 mod build;
 /// Damaged, cut, foreign and newer files are refused by name and never answered from.
 mod damage;
+/// Files of earlier releases, and files that are replaced while they are read.
+mod golden;
 /// Tables of all kinds answer as a `BTreeMap` does.
 mod model;

@@ -134,6 +134,10 @@ fn approximate_keys() {
         for (key, values) in &model {
             assert_eq!(table.get(key).unwrap().unwrap().first().bytes(), values[0]);
         }
+        let absent: Vec<String> = (0..3000).map(|probe| format!("absent {probe}")).collect();
+        for (key, found) in absent.iter().zip(table.get_many(&absent).unwrap()) {
+            assert_eq!(found.is_some(), table.contains(key.as_bytes()).unwrap());
+        }
         let probes = 200_000;
         let found = (0..probes)
             .filter(|probe| table.contains(format!("absent {probe}").as_bytes()).unwrap())
