@@ -1,4 +1,9 @@
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use sakuin_pack::{Builder, Content, Duplicates, Hash, Keys, Options, Table, TableOptions};
 
@@ -84,6 +89,46 @@ fn readers_never_see_half_a_file() {
         (1..200).for_each(version);
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+}
+
+/// A writer killed at any moment leaves the whole old file or the whole new one.
+#[test]
+fn a_killed_writer_leaves_a_whole_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.skn");
+    replace(&path, 0);
+    for versions in 1..=20 {
+        let mut writer = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "golden::keep_replacing", "--ignored", "--nocapture"])
+            .env("TABLE", &path)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+        assert!(lines.filter(|line| line.as_ref().unwrap() == "replaced").nth(versions).is_some());
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        let table = TableOptions::new().verify(true).open(&path).unwrap();
+        assert_eq!(table.len(), 5000);
+    }
+}
+
+#[test]
+#[ignore = "the writer that another test kills"]
+fn keep_replacing() {
+    let Some(path) = std::env::var_os("TABLE") else { return };
+    for number in 0.. {
+        replace(Path::new(&path), number);
+        println!("replaced");
+    }
+}
+
+fn replace(path: &Path, number: u32) {
+    let mut builder = Builder::new(Content::Text, Options::new().threads(1));
+    for key in 0..5000 {
+        builder.add(format!("key {key}").as_bytes(), number.to_string().as_bytes()).unwrap();
+    }
+    builder.write(path).unwrap();
 }
 
 /// The path cannot be written: an error that names it, and nothing left behind.
