@@ -32,6 +32,8 @@ pub enum Tier {
 
 /// How many entries of a span and senses of an entry [`Tier::Page`] has.
 const BEST: usize = 3;
+/// About how long a page's sub-dictionary is, for each character of its texts.
+const BYTES_A_CHARACTER: usize = 200;
 pub(crate) const SHORT_SENSES: usize = 3;
 
 impl Dictionary {
@@ -39,7 +41,8 @@ impl Dictionary {
     /// stand in a page as it is. See the module for its form.
     pub fn sub_dictionary(&self, texts: &[Text], tier: Tier) -> Result<Vec<u8>, Error> {
         let sections = self.sections()?;
-        let mut writer = Writer::new(&sections, tier);
+        let characters: usize = texts.iter().map(Text::length).sum();
+        let mut writer = Writer::new(&sections, tier, characters);
         for text in texts {
             writer.text(text, &scan(&sections, automaton(), text));
         }
@@ -62,11 +65,13 @@ struct Writer<'s> {
 type Hasher = std::hash::BuildHasherDefault<rustc_hash::FxHasher>;
 
 impl<'s> Writer<'s> {
-    fn new(sections: &'s Sections<'s>, tier: Tier) -> Writer<'s> {
+    fn new(sections: &'s Sections<'s>, tier: Tier, characters: usize) -> Writer<'s> {
+        let mut json = Vec::with_capacity(BYTES_A_CHARACTER * characters);
+        json.extend_from_slice(b"{\"texts\":[");
         Writer {
             sections,
             tier,
-            json: b"{\"texts\":[".to_vec(),
+            json,
             entries: Vec::new(),
             entry_numbers: HashMap::default(),
             chains: vec![Vec::new()],

@@ -4,7 +4,11 @@
 //! Compression costs more than most answers, so it happens where the answer is made, on the pool, and
 //! only for a client that asks.
 
-use std::{convert::Infallible, io::Write, time::Duration};
+use std::{
+    convert::Infallible,
+    io::{BufWriter, Seek, Write},
+    time::Duration,
+};
 
 use axum::{
     body::Body,
@@ -16,7 +20,11 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
+use brotli::CompressorWriter;
+use flate2::{Compression, write::GzEncoder};
 use http_body_util::BodyExt;
+use tempfile::{SpooledData, SpooledTempFile};
+use tokio_util::io::ReaderStream;
 
 use crate::pool;
 
@@ -103,19 +111,74 @@ impl Asked {
             Coding::Gzip => (gzip(&reply.body), Some("gzip")),
             Coding::Brotli => (brotli(&reply.body), Some("br")),
         };
-        let mut response = Response::new(Body::from(body));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.content_type));
-        headers.insert(header::CACHE_CONTROL, reply.keep.header());
-        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        if let Some(name) = name {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
-        }
+        let mut response = coded(Body::from(body), reply.content_type, reply.keep, name);
         if let Some(tag) = reply.tag {
-            headers.insert(header::ETAG, etag(&tag));
+            response.headers_mut().insert(header::ETAG, etag(&tag));
         }
         response
     }
+
+    /// An answer of any length, coded as asked while it is written. What does not fit in a few megabytes
+    /// waits in a temporary file for its client, so that a slow one costs no memory.
+    pub(crate) fn reply_with(
+        &self,
+        content_type: &'static str,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), Fault>,
+    ) -> Result<Response, Fault> {
+        let failed = |error| Fault::internal("the answer cannot be kept", &error);
+        let mut spool = SpooledTempFile::new(SPOOL_BYTES_MAX);
+        let name = match self.coding {
+            Coding::Identity => {
+                let mut buffer = BufWriter::new(&mut spool);
+                write(&mut buffer)?;
+                buffer.flush().map_err(failed)?;
+                None
+            }
+            Coding::Gzip => {
+                let mut encoder = gzip_encoder(&mut spool);
+                write(&mut encoder)?;
+                encoder.finish().map_err(failed)?;
+                Some("gzip")
+            }
+            Coding::Brotli => {
+                let mut encoder = brotli_encoder(&mut spool);
+                write(&mut encoder)?;
+                encoder.flush().map_err(failed)?;
+                drop(encoder);
+                Some("br")
+            }
+        };
+        spool.rewind().map_err(failed)?;
+        let body = match spool.into_inner() {
+            SpooledData::InMemory(bytes) => Body::from(bytes.into_inner()),
+            SpooledData::OnDisk(file) => Body::from_stream(ReaderStream::with_capacity(
+                tokio::fs::File::from_std(file),
+                SPOOL_CHUNK_BYTES,
+            )),
+        };
+        Ok(coded(body, content_type, Keep::Never, name))
+    }
+}
+
+/// How much of an answer of unknown length is kept in memory, and how much of it is read back at once.
+const SPOOL_BYTES_MAX: usize = 4 << 20;
+const SPOOL_CHUNK_BYTES: usize = 64 << 10;
+
+fn coded(
+    body: Body,
+    content_type: &'static str,
+    keep: Keep,
+    coding: Option<&'static str>,
+) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, keep.header());
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    if let Some(coding) = coding {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(coding));
+    }
+    response
 }
 
 impl Keep {
@@ -171,18 +234,26 @@ fn coding(headers: &HeaderMap) -> Coding {
 }
 
 fn gzip(body: &[u8]) -> Vec<u8> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut encoder = gzip_encoder(Vec::new());
     encoder.write_all(body).expect("memory takes every write");
     encoder.finish().expect("memory takes every write")
 }
 
 fn brotli(body: &[u8]) -> Vec<u8> {
     let mut coded = Vec::with_capacity(body.len() / 3);
-    // Quality 1, and a window of 256 KiB that holds a page and keeps the encoder's memory small.
-    let mut encoder = brotli::CompressorWriter::new(&mut coded, 4096, 1, 18);
+    let mut encoder = brotli_encoder(&mut coded);
     encoder.write_all(body).expect("memory takes every write");
     drop(encoder);
     coded
+}
+
+fn gzip_encoder<W: Write>(to: W) -> GzEncoder<W> {
+    GzEncoder::new(to, Compression::fast())
+}
+
+/// Quality 1, and a window of 256 KiB that holds a page and keeps the encoder's memory small.
+fn brotli_encoder<W: Write>(to: W) -> CompressorWriter<W> {
+    CompressorWriter::new(to, 4096, 1, 18)
 }
 
 /// A request that is not answered: the status, why, and what the client can do.

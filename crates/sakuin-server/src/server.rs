@@ -166,8 +166,15 @@ pub(crate) fn open_dictionary(config: &Config) -> Result<Dictionary, Error> {
     })
 }
 
+/// Threads of a loop that read long answers back from disk.
+const BLOCKING_THREADS_MAX: usize = 4;
+
 pub(crate) fn runtime() -> Result<Runtime, Error> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Start)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .build()
+        .map_err(Error::Start)
 }
 
 async fn signals() {

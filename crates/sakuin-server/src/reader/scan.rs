@@ -5,12 +5,12 @@ use axum::{body::Body, extract::State, response::Response};
 use sakuin_japanese::text::Text;
 
 use super::Reader;
-use crate::reply::{Asked, Fault, Keep, Reply, read_body, utf8};
+use crate::reply::{Asked, Fault, read_body, utf8};
 
 /// The longest text that is scanned, in bytes.
 const SCAN_BYTES_MAX: usize = 1 << 20;
 
-/// Scans a text of at most 1 MiB of UTF-8.
+/// Scans a text of at most 1 MiB of UTF-8. The answer may be two hundred times as long.
 pub(super) async fn scan(
     State(reader): State<Reader>,
     asked: Asked,
@@ -19,10 +19,9 @@ pub(super) async fn scan(
     let text = utf8(read_body(body, SCAN_BYTES_MAX).await?)?;
     let shared = reader.shared.clone();
     let work = move || {
-        let mut body = Vec::new();
-        shared.dictionary.answer(&Text::plain(&text), &mut body)?;
-        let content_type = "application/json";
-        Ok(asked.reply(Reply { content_type, keep: Keep::Never, tag: None, body }))
+        asked.reply_with("application/json", |mut to| {
+            Ok(shared.dictionary.answer(&Text::plain(&text), &mut to)?)
+        })
     };
     reader.shared.pool.run(work).await?
 }

@@ -243,6 +243,20 @@ fn scanning_plain_text() {
 }
 
 #[test]
+fn a_long_answer_arrives_whole() {
+    let site = Site::with_stories();
+    let sentence = "犬は食べません。";
+    let times = (1 << 20) / sentence.len();
+    let answer = site.post("/v1/scan", sentence.repeat(times).as_bytes());
+    assert!(answer.body.len() > 8 << 20, "{} bytes", answer.body.len());
+    let found = answer.json();
+    assert_eq!(found["characters"], 8 * times);
+    let matches = found["matches"].as_array().unwrap();
+    let last = matches.iter().rfind(|found| found["surface"] == "犬").unwrap();
+    assert_eq!(last["start"], 8 * (times - 1));
+}
+
+#[test]
 fn scans_are_refused_with_cause_and_cure() {
     let site = Site::with_stories();
     let invalid = site.post("/v1/scan", b"\xe7\x8a\xac\xff");
