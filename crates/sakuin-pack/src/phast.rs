@@ -288,25 +288,23 @@ impl Slots {
         if bucket.is_empty() {
             return 0;
         }
-        self.keys.clear();
+        self.keys.resize(bucket.len(), (0, [0; ARRANGEMENTS as usize]));
         // For each arrangement, the shifts that it does not fit with.
         let mut taken = [0u8; ARRANGEMENTS as usize];
         // The last shift of the last arrangement would be seed 256.
         taken[ARRANGEMENTS as usize - 1] = 1 << (SHIFTS - 1);
         let mut first = u32::MAX;
-        for (point, _) in bucket {
-            let start = self.level.start(*point) as u32;
-            first = first.min(start);
-            let Some(slice) = self.taken[start as usize + 7..].first_chunk::<SLICE_MAX>() else {
+        for ((point, _), (start, all_within)) in bucket.iter().zip(&mut self.keys) {
+            *start = self.level.start(*point) as u32;
+            first = first.min(*start);
+            let Some(slice) = self.taken[*start as usize + 7..].first_chunk::<SLICE_MAX>() else {
                 return 0;
             };
-            let mut all_within = [0; ARRANGEMENTS as usize];
             for (arrangement, taken) in taken.iter_mut().enumerate() {
                 let within = self.level.within(point.place, arrangement as u32) as usize;
                 *taken |= slice[within % SLICE_MAX];
                 all_within[arrangement] = within as u16;
             }
-            self.keys.push((start, all_within));
         }
 
         let mut fitting = 0u32;
