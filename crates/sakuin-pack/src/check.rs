@@ -32,11 +32,10 @@ impl Checked {
     /// Checks the blocks of a stretch inside the file; the first damaged block otherwise.
     #[inline]
     pub(crate) fn touch(&self, file: &[u8], start: u64, end: u64) -> Result<(), u64> {
-        let (first, last) = (start / BLOCK, end.saturating_sub(1).max(start) / BLOCK);
-        if last - first <= 1 && self.is_good(first) && self.is_good(last) {
+        if start / BLOCK == end / BLOCK && self.is_good(start / BLOCK) {
             return Ok(());
         }
-        self.blocks(file, first, last)
+        self.blocks(file, start / BLOCK, end.saturating_sub(1).max(start) / BLOCK)
     }
 
     /// Checks the block of one place.
@@ -46,7 +45,7 @@ impl Checked {
         if self.is_good(block) { Ok(()) } else { self.blocks(file, block, block) }
     }
 
-    #[cold]
+    #[inline(never)]
     fn blocks(&self, file: &[u8], first: u64, last: u64) -> Result<(), u64> {
         (first..=last.min(self.blocks - 1)).try_for_each(|block| self.block(file, block))
     }

@@ -8,9 +8,8 @@
 //! a smaller perfect hash of the same form, whose slots are mapped to those that stayed free here.
 
 use crate::{
-    bits,
+    bits::{self, nth_one},
     hash::{Point, mix, scale},
-    line::nth_one,
 };
 
 /// Levels after which a build gives up and asks for another hash seed; three or four are usual.

@@ -283,7 +283,7 @@ impl Inner {
         let Some((region, point)) = self.place(hash)? else { return Ok(None) };
         let Some(slot) = self.slot(region, point)? else { return Ok(None) };
         let (line, index) = self.line(self.line_of(region, slot))?;
-        if self.shape.fingerprint(line, index) != self.fingerprint(hash) {
+        if !self.shape.may_be(line, index, hash) {
             return Ok(None);
         }
         let record = self.record(line, index)?;
@@ -318,7 +318,7 @@ impl Inner {
         for ((line, hash), record) in lines[..keys.len()].iter().zip(&hashes).zip(&mut records) {
             let Some(place) = *line else { continue };
             let (line, index) = self.line(place)?;
-            if self.shape.fingerprint(line, index) == self.fingerprint(*hash) {
+            if self.shape.may_be(line, index, *hash) {
                 let bytes = self.record(line, index)?;
                 prefetch(bytes, 0);
                 prefetch(bytes, LINE);
@@ -332,11 +332,6 @@ impl Inner {
             });
         }
         Ok(())
-    }
-
-    #[inline]
-    fn fingerprint(&self, hash: KeyHash) -> u32 {
-        hash.fingerprint(u32::from(self.header.keys.fingerprint_bits()))
     }
 
     /// The region of a key, and its point there; `None` if the region is empty.
@@ -452,10 +447,7 @@ impl Inner {
             Span::Record(start, end) => (start, end),
             Span::Escaped { ends, index } => self.escaped(ends, index)?,
         };
-        let length = end.checked_sub(start);
-        let length =
-            length.ok_or_else(|| self.malformed(format::LINES, "ends before it begins"))?;
-        self.stretch(&self.records, start, length)
+        self.range(&self.records, start, end)
     }
 
     #[cold]
@@ -526,13 +518,18 @@ impl Inner {
     /// Some bytes of a section, within its bounds and in checked blocks.
     #[inline]
     fn stretch(&self, section: &Stretch, at: u64, length: u64) -> Result<&[u8], ReadError> {
-        if at > section.length || length > section.length - at {
+        self.range(section, at, at.saturating_add(length))
+    }
+
+    #[inline]
+    fn range(&self, section: &Stretch, start: u64, end: u64) -> Result<&[u8], ReadError> {
+        if start > end || end > section.length {
             return Err(self.malformed(section.name, "something reaches beyond its end"));
         }
-        let start = section.offset + at;
-        let end = start + length;
+        let (start, end) = (section.offset + start, section.offset + end);
         self.touch(start, end)?;
-        Ok(&self.bytes[start as usize..end as usize])
+        let bytes = self.bytes.get(start as usize..end as usize);
+        bytes.ok_or_else(|| self.malformed(section.name, "reaches beyond the end of the file"))
     }
 
     #[inline]
