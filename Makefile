@@ -45,7 +45,7 @@ test:
 bench: $(READER)/japanese.skn
 	@scripts/install wrk python3
 	cd bench && cargo build --release --locked
-	cd bench && target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
+	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
 	$(MAKE) bench-report
 

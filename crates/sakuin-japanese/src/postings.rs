@@ -124,6 +124,11 @@ impl<'s> Group<'s> {
         self.words.iter().map(|[entry, info]| Posting { entry: entry.get(), info: info.get() })
     }
 
+    /// How many postings are of entries below `entry`.
+    pub(crate) fn before(self, entry: u32) -> usize {
+        self.words.partition_point(|[other, _]| other.get() < entry)
+    }
+
     pub(crate) fn contains(self, entry: u32) -> bool {
         self.words.binary_search_by_key(&entry, |[entry, _]| entry.get()).is_ok()
     }

@@ -57,17 +57,13 @@ pub(crate) fn candidates(
     let ruby = Ruby::of(sections, text, found, group);
     let script = scripts(text.surface(found.start, found.stem_end));
     let ending_changes = scripts(text.surface(found.stem_end, found.end)) == (true, true);
-    let names = is_name_span(text, found);
     let way = (u32::from(found.cost) << 16) | ((matches.chains.length(found.chain) as u32) << 8);
-    for posting in group.postings() {
+    // Postings are sorted by entry, and names are numbered after words.
+    let skipped = if wanted == Wanted::Names { group.before(sections.words) } else { 0 };
+    for posting in group.postings().skip(skipped) {
         let is_name = posting.entry >= sections.words;
-        let keep = match wanted {
-            Wanted::Words => !is_name,
-            Wanted::Names => is_name && names,
-            Wanted::Both => !is_name || names,
-        };
-        if !keep {
-            continue;
+        if is_name && (wanted == Wanted::Words || !is_name_span(text, found)) {
+            break;
         }
         let of_head = (posting.is(Posting::KATAKANA), posting.is(Posting::HIRAGANA));
         let changes_script = ending_changes || script == (true, true) && of_head != script;
@@ -87,13 +83,6 @@ pub(crate) fn candidates(
             stem_end: found.stem_end,
         });
     }
-}
-
-/// Sorts candidates by rank, each entry once, by its best way.
-pub(crate) fn keep_best(candidates: &mut Vec<Candidate>) {
-    candidates.sort_unstable_by_key(|candidate| (candidate.entry, *candidate));
-    candidates.dedup_by_key(|candidate| candidate.entry);
-    candidates.sort_unstable();
 }
 
 /// A span in hiragana alone would be the name of somebody at every other syllable: such names are left out.
@@ -150,7 +139,9 @@ pub(crate) fn is_clean_cut(text: &Text, found: &Found) -> bool {
 
 /// Whether a text has katakana, and whether hiragana.
 fn scripts(text: &str) -> (bool, bool) {
-    (text.contains(is_katakana), text.contains(is_hiragana))
+    text.chars().fold((false, false), |(katakana, hiragana), c| {
+        (katakana || is_katakana(c), hiragana || is_hiragana(c))
+    })
 }
 
 /// The flags of a head's scripts.
