@@ -25,7 +25,7 @@ pub(crate) struct KeyHash {
 }
 
 /// Where a key lies within its region, as a fraction of 2^64, and the bits that place it there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Point {
     pub(crate) along: u64,
     pub(crate) place: u64,

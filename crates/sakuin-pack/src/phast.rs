@@ -29,7 +29,7 @@ impl Level {
     #[inline]
     pub(crate) fn new(keys: u32) -> Level {
         let log = keys.max(1).ilog2();
-        let slice_bits = (log / 2 + 2).min(SLICE_BITS_MAX).min(log);
+        let slice_bits = (log / 2 + 2).min(SLICE_BITS_MAX).min(log).max(1);
         Level { keys, buckets: buckets(keys), slice_shift: 64 - slice_bits }
     }
 
@@ -60,15 +60,16 @@ impl Level {
 
     #[inline]
     fn within(&self, place: u64, arrangement: u32) -> u64 {
-        let spread = place.wrapping_mul(MULTIPLIERS[arrangement as usize]);
-        // In two steps, since a slice of one slot shifts out all 64 bits.
-        spread >> 1 >> (self.slice_shift - 1)
+        place.wrapping_mul(MULTIPLIERS[arrangement as usize]) >> self.slice_shift
+    }
+
+    fn slice(&self) -> u64 {
+        1 << (64 - self.slice_shift)
     }
 
     /// How far a slot may lie from the beginning of a key's slice.
     fn reach(&self) -> u64 {
-        let slice = 1u64.checked_shl(64 - self.slice_shift).unwrap_or(1);
-        slice + u64::from(SHIFTS)
+        self.slice() + u64::from(SHIFTS)
     }
 
     #[inline]
@@ -100,7 +101,7 @@ fn buckets(keys: u32) -> u32 {
 }
 
 /// How many buckets ahead of the emptiest a bucket of each size is placed, for slices of 2,048 slots.
-const AHEAD: [i64; 13] = [0, 0, 239, 369, 428, 457, 496, 529, 558, 585, 609, 630, 649];
+const AHEAD: [u32; 13] = [0, 0, 239, 369, 428, 457, 496, 529, 558, 585, 609, 630, 649];
 
 /// A perfect hash built for one region.
 #[derive(Default)]
@@ -172,76 +173,79 @@ fn place(
     points: &[Point],
     mut tell: impl FnMut(usize, Option<u32>),
 ) -> (Vec<u8>, Vec<u32>) {
-    let (starts, order) = by_bucket(&level, points);
-    let keys = |bucket: i64| {
+    let indexed = points.iter().copied().zip(0..points.len() as u32);
+    let (starts, order) =
+        grouped(level.buckets as usize, indexed, |(point, _)| level.bucket(*point) as usize);
+    let keys = |bucket: u32| {
         let bucket = bucket as usize;
         &order[starts[bucket] as usize..starts[bucket + 1] as usize]
     };
-    let slice = 1i64 << (64 - level.slice_shift);
-    let ahead = AHEAD.map(|buckets| (buckets * slice) >> SLICE_BITS_MAX);
-    let (fullest, buckets) = (ahead.len() - 1, i64::from(level.buckets));
-    // The buckets whose turn it is, the fullest first.
-    let due = |sweep: i64| {
-        let sized = (1..=fullest).rev().map(move |size| (size, sweep + ahead[size]));
-        let within = sized.filter(|(_, bucket)| (0..buckets).contains(bucket));
-        within.filter(|(size, bucket)| keys(*bucket).len().min(fullest) == *size)
+    let ahead = AHEAD.map(|buckets| (buckets * level.slice() as u32) >> SLICE_BITS_MAX);
+    let (farthest, buckets) = (ahead[AHEAD.len() - 1], level.buckets);
+    // The buckets of each sweep, from the last to the first, which is from the fullest to the emptiest.
+    let sweep = |bucket: &u32| {
+        let size = keys(*bucket).len().min(AHEAD.len() - 1);
+        (bucket + farthest - ahead[size]) as usize
     };
+    let (sweeps, turns) = grouped((buckets + farthest) as usize, (0..buckets).rev(), sweep);
+    let from_sweep = |sweep: u32| turns[sweeps[sweep as usize] as usize..].iter().copied();
 
     // Slices at the end run over to the beginning, where the first buckets, finding all free, would leave them nothing.
     // So the last buckets are placed once for trial, and what they take at the beginning is kept for them.
-    let lap = ahead[fullest] + level.reach() as i64 * buckets / i64::from(level.keys) + 1;
+    let lap = farthest + (level.reach() * u64::from(buckets) / u64::from(level.keys)) as u32 + 1;
     let mut kept = Vec::new();
     if buckets > 4 * lap {
         let mut trial = Slots::new(level);
         let from = buckets - lap - lap / 2;
-        for sweep in from - ahead[fullest]..buckets {
-            for (_, bucket) in due(sweep).filter(|(_, bucket)| *bucket >= from) {
-                let seed = trial.best_seed(keys(bucket));
-                let slots = keys(bucket).iter().filter_map(|(point, _)| level.slot(*point, seed));
-                slots.for_each(|slot| trial.take(slot));
-            }
+        for bucket in from_sweep(from).filter(|bucket| *bucket >= from) {
+            let seed = trial.best_seed(keys(bucket));
+            let slots = keys(bucket).iter().filter_map(|(point, _)| level.slot(*point, seed));
+            slots.for_each(|slot| trial.take(slot));
         }
         kept.extend((0..level.reach() as u32).filter(|slot| trial.is_taken(*slot)));
     }
 
-    let mut seeds = vec![0; level.buckets as usize];
+    let mut seeds = vec![0; buckets as usize];
     let mut slots = Slots::new(level);
     kept.iter().for_each(|slot| slots.take(*slot));
-    for sweep in -ahead[fullest]..buckets {
-        if sweep == buckets - lap {
+    let release = (farthest + buckets).saturating_sub(lap) as usize;
+    for (turn, bucket) in from_sweep(0).enumerate() {
+        if turn == sweeps[release] as usize {
             kept.iter().for_each(|slot| slots.release(*slot));
         }
-        for (_, bucket) in due(sweep) {
-            let seed = slots.best_seed(keys(bucket));
-            seeds[bucket as usize] = seed;
-            for (point, index) in keys(bucket) {
-                let slot = level.slot(*point, seed);
-                if let Some(slot) = slot {
-                    slots.take(slot);
-                }
-                tell(*index as usize, slot);
+        let seed = slots.best_seed(keys(bucket));
+        seeds[bucket as usize] = seed;
+        for (point, index) in keys(bucket) {
+            let slot = level.slot(*point, seed);
+            if let Some(slot) = slot {
+                slots.take(slot);
             }
+            tell(*index as usize, slot);
         }
     }
     (seeds, slots.free())
 }
 
-/// Where each bucket begins, where the last one ends, and the points in that order with their index.
-fn by_bucket(level: &Level, points: &[Point]) -> (Vec<u32>, Vec<(Point, u32)>) {
-    // Counts shifted by two become, while the points are dealt out, the starts shifted by one.
-    let mut starts = vec![0; level.buckets as usize + 2];
-    for point in points {
-        starts[level.bucket(*point) as usize + 2] += 1;
+/// Where each group begins, where the last one ends, and the items by group, otherwise in their order.
+fn grouped<T: Copy + Default>(
+    groups: usize,
+    items: impl ExactSizeIterator<Item = T> + Clone,
+    group: impl Fn(&T) -> usize,
+) -> (Vec<u32>, Vec<T>) {
+    // Counts shifted by two become, while the items are dealt out, the starts shifted by one.
+    let mut starts = vec![0; groups + 2];
+    for item in items.clone() {
+        starts[group(&item) + 2] += 1;
     }
     let mut sum = 0;
     for start in &mut starts {
         sum += *start;
         *start = sum;
     }
-    let mut order = vec![(Point { along: 0, place: 0 }, 0); points.len()];
-    for (index, point) in points.iter().enumerate() {
-        let next = &mut starts[level.bucket(*point) as usize + 1];
-        order[*next as usize] = (*point, index as u32);
+    let mut order = vec![T::default(); items.len()];
+    for item in items {
+        let next = &mut starts[group(&item) + 1];
+        order[*next as usize] = item;
         *next += 1;
     }
     starts.pop();
@@ -251,103 +255,116 @@ fn by_bucket(level: &Level, points: &[Point]) -> (Vec<u32>, Vec<(Point, u32)>) {
 /// Which slots of a level are taken, and what is needed again for each bucket.
 struct Slots {
     level: Level,
-    /// Bit i of number b stands for slot 8 · b + i, so that one load shows any eight slots in a row.
+    /// Bit b of byte i + 7 says whether slot i + b is taken, so that one byte shows all shifts of a key.
     /// Slots stand again after the last one, as often as slices run over the end.
-    taken: Vec<u16>,
+    taken: Vec<u8>,
     /// What it costs to take a slot so far from the beginning of the slice: the less the nearer,
     /// and most so at the very beginning, which few of the buckets to come can reach.
-    costs: Box<[u32; WINDOW * 8]>,
-    /// The bucket's keys: where each slice begins, counted in slots from the window's, and the placing bits.
-    keys: Vec<(u32, u64)>,
+    costs: Box<[u32; SLICE_MAX * 2]>,
+    /// For each key of a bucket where its slice begins, and how far into it each arrangement puts the key.
+    keys: Vec<(u32, [u16; ARRANGEMENTS as usize])>,
 }
 
-/// Eights of slots that a bucket can reach from where its first slice begins.
-const WINDOW: usize = 512;
+const SLICE_MAX: usize = 1 << SLICE_BITS_MAX;
 
 /// What each shift adds to a key's cost: about what it does in the middle of the slice.
 const SHIFT_COST: u32 = 90;
 
+/// The bits of eight bytes in a row that stand for one slot.
+const ONE_SLOT: u64 = 0x0102_0408_1020_4080;
+
 impl Slots {
     fn new(level: Level) -> Slots {
-        let mut costs = Box::new([0; WINDOW * 8]);
+        let mut costs = Box::new([0; SLICE_MAX * 2]);
         for (distance, cost) in (1u64..).zip(costs.iter_mut()) {
             *cost = (distance << 24).isqrt() as u32;
         }
-        let taken = vec![0; (level.keys as usize / 8) + WINDOW + 1];
+        let taken = vec![0; level.keys as usize + SLICE_MAX + 2 * SHIFTS as usize];
         Slots { level, taken, costs, keys: Vec::new() }
     }
 
     /// The seed under which the bucket costs least, 0 if it fits under none.
     fn best_seed(&mut self, bucket: &[(Point, u32)]) -> u8 {
-        self.keys.clear();
-        let starts = bucket.iter().map(|(point, _)| (self.level.start(*point) as u32, point.place));
-        self.keys.extend(starts);
-        let first = self.keys.iter().map(|(start, _)| *start).min().unwrap_or(0) / 8;
-        self.keys.iter_mut().for_each(|(start, _)| *start -= first * 8);
-        let first = u64::from(first);
-        let mut excluded = 0;
-        loop {
-            let Some((arrangement, shift)) = self.best(first as usize, excluded) else { return 0 };
-            if self.are_apart(first, arrangement) {
-                return (arrangement * SHIFTS + shift + 1) as u8;
-            }
-            excluded |= 1 << arrangement;
+        if bucket.is_empty() {
+            return 0;
         }
-    }
+        self.keys.resize(bucket.len(), (0, [0; ARRANGEMENTS as usize]));
+        // For each arrangement, the shifts that it does not fit with.
+        let mut taken = [0u8; ARRANGEMENTS as usize];
+        // The last shift of the last arrangement would be seed 256.
+        taken[ARRANGEMENTS as usize - 1] = 1 << (SHIFTS - 1);
+        let mut first = u32::MAX;
+        for ((point, _), (start, all_within)) in bucket.iter().zip(&mut self.keys) {
+            *start = self.level.start(*point) as u32;
+            first = first.min(*start);
+            let Some(slice) = self.taken[*start as usize + 7..].first_chunk::<SLICE_MAX>() else {
+                return 0;
+            };
+            for (arrangement, taken) in taken.iter_mut().enumerate() {
+                let within = self.level.within(point.place, arrangement as u32) as usize;
+                *taken |= slice[within % SLICE_MAX];
+                all_within[arrangement] = within as u16;
+            }
+        }
 
-    /// The cheapest arrangement that fits and the smallest shift with which it does.
-    fn best(&self, first: usize, excluded: u32) -> Option<(u32, u32)> {
-        // Indexes are masked to the window's size, which spares this loop all checks.
-        let window: &[u16; WINDOW] = self.taken[first..].first_chunk()?;
-        let step = SHIFT_COST * self.keys.len() as u32;
-        let mut best = (u32::MAX, 0);
-        for arrangement in 0..ARRANGEMENTS {
-            let (mut taken, mut cost) = (0, 0);
-            for (start, place) in &self.keys {
-                let slot = (start + self.level.within(*place, arrangement) as u32) as usize;
-                taken |= window[slot / 8 % WINDOW] >> (slot % 8);
-                cost += self.costs[slot % (WINDOW * 8)];
-            }
-            // The last shift of the last arrangement would be seed 256.
-            let shifts = if arrangement == ARRANGEMENTS - 1 { SHIFTS - 1 } else { SHIFTS };
-            let shift = (taken as u8).trailing_ones();
-            let cost = cost + shift * step;
-            if shift < shifts && cost < best.0 && excluded >> arrangement & 1 == 0 {
-                best = (cost, arrangement * SHIFTS + shift);
-            }
+        let mut fitting = 0u32;
+        for (arrangement, taken) in taken.iter().enumerate() {
+            fitting |= u32::from(*taken != u8::MAX) << arrangement;
         }
-        (best.0 < u32::MAX).then_some((best.1 / SHIFTS, best.1 % SHIFTS))
+        self.keys.iter_mut().for_each(|(start, _)| *start -= first);
+        let step = SHIFT_COST * bucket.len() as u32;
+        loop {
+            let (mut best, mut rest) = (u64::MAX, fitting);
+            while rest != 0 {
+                let arrangement = rest.trailing_zeros();
+                rest &= rest - 1;
+                let shift = taken[arrangement as usize].trailing_ones();
+                let cost = self.keys.iter().map(|(start, within)| {
+                    let distance = *start as usize + usize::from(within[arrangement as usize]);
+                    self.costs[distance % (SLICE_MAX * 2)]
+                });
+                let cost = cost.sum::<u32>() + shift * step;
+                let seed = arrangement * SHIFTS + shift + 1;
+                best = best.min(u64::from(cost) << 8 | u64::from(seed));
+            }
+            if best == u64::MAX {
+                return 0;
+            }
+            let arrangement = (best as u8 - 1) as u32 / SHIFTS;
+            if self.are_apart(first, arrangement as usize) {
+                return best as u8;
+            }
+            fitting &= !(1 << arrangement);
+        }
     }
 
     /// Whether an arrangement gives the keys of a bucket slots of their own.
-    fn are_apart(&self, first: u64, arrangement: u32) -> bool {
-        let slot = |(start, place): &(u32, u64)| {
-            let slot = first * 8 + u64::from(*start) + self.level.within(*place, arrangement);
-            self.level.wrap(slot)
+    fn are_apart(&self, first: u32, arrangement: usize) -> bool {
+        let slot = |(start, within): &(u32, [u16; ARRANGEMENTS as usize])| {
+            self.level.wrap(u64::from(first) + u64::from(*start) + u64::from(within[arrangement]))
         };
         let apart = |(index, key)| self.keys[..index].iter().all(|other| slot(other) != slot(key));
         self.keys.iter().enumerate().all(apart)
     }
 
     fn take(&mut self, slot: u32) {
-        self.each_bit(slot, |number, bit| *number |= bit);
+        self.each_copy(slot, |eight| eight | ONE_SLOT);
     }
 
     fn release(&mut self, slot: u32) {
-        self.each_bit(slot, |number, bit| *number &= !bit);
+        self.each_copy(slot, |eight| eight & !ONE_SLOT);
     }
 
     fn is_taken(&self, slot: u32) -> bool {
-        self.taken[slot as usize / 8] >> (slot % 8) & 1 != 0
+        self.taken[slot as usize + 7] & 1 != 0
     }
 
-    /// Every bit that stands for a slot.
-    fn each_bit(&mut self, slot: u32, change: impl Fn(&mut u16, u16)) {
+    /// Changes the eight bytes that show a slot, wherever it stands.
+    fn each_copy(&mut self, slot: u32, change: impl Fn(u64) -> u64) {
         let end = u64::from(self.level.keys) + self.level.reach();
         for slot in (u64::from(slot)..end).step_by(self.level.keys as usize) {
-            let (number, bit) = (slot as usize / 8, slot % 8);
-            for back in 0..=number.min(1) {
-                change(&mut self.taken[number - back], 1 << (bit + 8 * back as u64));
+            if let Some(bytes) = self.taken[slot as usize..].first_chunk_mut() {
+                *bytes = change(u64::from_le_bytes(*bytes)).to_le_bytes();
             }
         }
     }
