@@ -59,12 +59,17 @@ pub(crate) fn candidates(
     let ending_changes = scripts(text.surface(found.stem_end, found.end)) == (true, true);
     let way = (u32::from(found.cost) << 16) | ((matches.chains.length(found.chain) as u32) << 8);
     // Postings are sorted by entry, and names are numbered after words.
-    let skipped = if wanted == Wanted::Names { group.before(sections.words) } else { 0 };
-    for posting in group.postings().skip(skipped) {
+    let first_name = group.before(sections.words);
+    let has_names = first_name < group.len() && is_name_span(text, found);
+    let shown = match wanted {
+        Wanted::Words => 0..first_name,
+        Wanted::Names if has_names => first_name..group.len(),
+        Wanted::Both if has_names => 0..group.len(),
+        Wanted::Names => 0..0,
+        Wanted::Both => 0..first_name,
+    };
+    for posting in group.postings(shown) {
         let is_name = posting.entry >= sections.words;
-        if is_name && (wanted == Wanted::Words || !is_name_span(text, found)) {
-            break;
-        }
         let of_head = (posting.is(Posting::KATAKANA), posting.is(Posting::HIRAGANA));
         let changes_script = ending_changes || script == (true, true) && of_head != script;
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
