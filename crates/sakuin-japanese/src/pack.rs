@@ -14,7 +14,7 @@ use zerocopy::{
     little_endian::{U32, U64},
 };
 
-use crate::dictionary::{About, EntryPlace, Source};
+use crate::dictionary::{About, Source};
 use crate::entry::{Entry, Headword, Kanji, Reading};
 use crate::fold::fold;
 use crate::furigana::{self, Readings};
@@ -22,6 +22,7 @@ use crate::postings::{self, Posting};
 use crate::rank::script_flags;
 use crate::read::{self, Item, Summary};
 use crate::rules::{Class, rules};
+use crate::sections::EntryPlace;
 use crate::sub_dictionary::SHORT_SENSES;
 use crate::trie;
 

@@ -6,9 +6,9 @@
 //! order of the dictionary. Names come after words.
 
 use crate::automaton::ChainId;
-use crate::dictionary::Sections;
 use crate::postings::{Group, Posting};
 use crate::scan::{Found, Matches};
+use crate::sections::Sections;
 use crate::text::Text;
 
 /// An entry found at a span in one way, with its rank: lower is better.

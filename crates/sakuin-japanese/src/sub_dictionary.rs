@@ -13,10 +13,11 @@
 use std::collections::HashMap;
 
 use crate::automaton::{ChainId, Chains, automaton};
-use crate::dictionary::{Dictionary, ENTRY_END, Error, Sections};
+use crate::dictionary::{Dictionary, Error};
 use crate::rank::{self, Candidate, Wanted};
 use crate::rules::{Reason, rules};
 use crate::scan::{Found, Matches, scan};
+use crate::sections::{ENTRY_END, Sections};
 use crate::text::{Offsets, Text};
 
 /// How much of a scan a page carries.
