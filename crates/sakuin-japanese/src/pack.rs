@@ -23,7 +23,6 @@ use crate::rank::script_flags;
 use crate::read::{self, Item, Summary};
 use crate::rules::{Class, rules};
 use crate::sections::EntryPlace;
-use crate::sub_dictionary::SHORT_SENSES;
 use crate::trie;
 
 /// The credit that must stand wherever entries are shown.
@@ -34,6 +33,9 @@ These files are the property of the Electronic Dictionary Research and Developme
 
 /// Classes that a file may not give: です is an expression to EDICT.
 const OVERLAY: [(&str, &str); 1] = [("です", "cop")];
+
+/// How many senses of an entry [`crate::sub_dictionary::Tier::Page`] has.
+const SHORT_SENSES: usize = 3;
 
 /// A key longer than this is no word; it is left out of the trie.
 const KEY_CHARACTERS: usize = 255;

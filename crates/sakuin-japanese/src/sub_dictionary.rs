@@ -31,11 +31,10 @@ pub enum Tier {
     Names,
 }
 
-/// How many entries of a span and senses of an entry [`Tier::Page`] has.
+/// How many entries of a span [`Tier::Page`] has.
 const BEST: usize = 3;
 /// About how long a page's sub-dictionary is, for each character of its texts.
 const BYTES_A_CHARACTER: usize = 200;
-pub(crate) const SHORT_SENSES: usize = 3;
 
 impl Dictionary {
     /// The compact JSON for a page of several texts with one set of entries, `<` escaped so that it can
