@@ -18,7 +18,7 @@ READER  := examples/reader
 TODAY   := $(shell date +%F)
 TEXTS   :=
 
-.PHONY: run build dictionaries test bench bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test bench bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -38,9 +38,11 @@ ifneq ($(findstring $(EDRDG),$(WORDS) $(NAMES) $(KANJI)),)
 	@scripts/install edict enamdict kanjidic
 endif
 
-test:
-	@scripts/install build-essential edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
+test: tools
 	cargo test --workspace --locked
+
+tools:
+	@scripts/install build-essential edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
 
 bench: $(READER)/japanese.skn
 	@scripts/install wrk python3
