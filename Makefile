@@ -18,7 +18,7 @@ READER  := examples/reader
 TODAY   := $(shell date +%F)
 TEXTS   :=
 
-.PHONY: run build dictionaries test bench bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test bench bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -38,14 +38,16 @@ ifneq ($(findstring $(EDRDG),$(WORDS) $(NAMES) $(KANJI)),)
 	@scripts/install edict enamdict kanjidic
 endif
 
-test:
-	@scripts/install build-essential edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
+test: tools
 	cargo test --workspace --locked
+
+tools:
+	@scripts/install build-essential edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
 
 bench: $(READER)/japanese.skn
 	@scripts/install wrk python3
 	cd bench && cargo build --release --locked
-	cd bench && target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
+	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
 	$(MAKE) bench-report
 

@@ -85,11 +85,12 @@ fn cpu_ticks(process: &Child) -> u64 {
     ticks(11) + ticks(12)
 }
 
-/// Memory that is this process's alone: the mapped dictionary is not.
+/// Memory that only this process can have: pages that differ from every file. The mapped dictionary is the system's,
+/// even while one process alone maps it.
 fn private_megabytes(process: &Child) -> f64 {
     let rollup =
         std::fs::read_to_string(format!("/proc/{}/smaps_rollup", process.id())).expect("it runs");
-    let lines = rollup.lines().filter(|line| line.starts_with("Private_"));
+    let lines = rollup.lines().filter(|line| line.starts_with("Private_Dirty"));
     let kilobytes = lines.filter_map(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok());
     kilobytes.sum::<f64>() / 1e3
 }

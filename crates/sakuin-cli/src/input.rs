@@ -131,12 +131,15 @@ pub(crate) fn guess(name: &str, first: &[u8]) -> Format {
     }
 }
 
+/// What takes each key and value.
+type Each<'e> = &'e mut dyn FnMut(&[u8], &[u8]) -> Result<(), sakuin_pack::BuildError>;
+
 /// Reads an input to its end and hands on each key with its value.
 pub(crate) fn read(
     input: impl BufRead,
     format: Format,
     fields: &Fields,
-    each: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), sakuin_pack::BuildError>,
+    each: Each<'_>,
 ) -> Result<(), Error> {
     match format {
         Format::Jsonl => read_lines(input, fields, each),
@@ -145,8 +148,6 @@ pub(crate) fn read(
         Format::Tsv => read_columns(input, b'\t', fields, each),
     }
 }
-
-type Each<'e> = &'e mut dyn FnMut(&[u8], &[u8]) -> Result<(), sakuin_pack::BuildError>;
 
 fn read_lines(mut input: impl BufRead, fields: &Fields, each: Each<'_>) -> Result<(), Error> {
     let mut line = Vec::new();

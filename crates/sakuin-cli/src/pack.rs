@@ -185,12 +185,11 @@ impl Source {
 
 /// A bar over the bytes of all inputs, or a counter where their size is not known.
 fn progress_bar(inputs: &[PathBuf]) -> anyhow::Result<ProgressBar> {
-    let sizes: Option<u64> = inputs
-        .iter()
-        .map(|path| {
-            std::fs::metadata(path).ok().filter(|data| data.is_file()).map(|data| data.len())
-        })
-        .sum();
+    let size = |path: &PathBuf| {
+        let data = std::fs::metadata(path).ok()?;
+        data.is_file().then_some(data.len())
+    };
+    let sizes: Option<u64> = inputs.iter().map(size).sum();
     let bar = sizes.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
     let template = match sizes {
         Some(_) => "{msg:30} {wide_bar} {bytes}/{total_bytes} {eta}",

@@ -19,11 +19,12 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::automaton::{ChainId, automaton};
-use crate::dictionary::{Dictionary, Error, Sections};
+use crate::dictionary::{Dictionary, Error};
 use crate::postings::Posting;
 use crate::rank::{self, Candidate, Wanted};
 use crate::rules::rules;
 use crate::scan::{Found, Matches, scan};
+use crate::sections::Sections;
 use crate::text::{Offsets, Text};
 
 impl Dictionary {

@@ -14,7 +14,7 @@ use zerocopy::{
     little_endian::{U32, U64},
 };
 
-use crate::dictionary::{About, EntryPlace, Source};
+use crate::dictionary::{About, Source};
 use crate::entry::{Entry, Headword, Kanji, Reading};
 use crate::fold::fold;
 use crate::furigana::{self, Readings};
@@ -22,7 +22,7 @@ use crate::postings::{self, Posting};
 use crate::rank::script_flags;
 use crate::read::{self, Item, Summary};
 use crate::rules::{Class, rules};
-use crate::sub_dictionary::SHORT_SENSES;
+use crate::sections::EntryPlace;
 use crate::trie;
 
 /// The credit that must stand wherever entries are shown.
@@ -33,6 +33,9 @@ These files are the property of the Electronic Dictionary Research and Developme
 
 /// Classes that a file may not give: です is an expression to EDICT.
 const OVERLAY: [(&str, &str); 1] = [("です", "cop")];
+
+/// How many senses of an entry [`crate::sub_dictionary::Tier::Page`] has.
+const SHORT_SENSES: usize = 3;
 
 /// A key longer than this is no word; it is left out of the trie.
 const KEY_CHARACTERS: usize = 255;

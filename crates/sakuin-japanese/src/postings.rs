@@ -9,6 +9,8 @@
 //! posting  entry u32 · bits 0–15 head · bit 16 is a reading · bits 17–20 see the constants of `Posting`
 //! ```
 
+use std::ops::Range;
+
 use zerocopy::little_endian::U32;
 
 /// What a trie node says: where the list is and whether it has whole words and stems.
@@ -120,8 +122,20 @@ impl<'s> Postings<'s> {
 }
 
 impl<'s> Group<'s> {
-    pub(crate) fn postings(self) -> impl ExactSizeIterator<Item = Posting> + 's {
-        self.words.iter().map(|[entry, info]| Posting { entry: entry.get(), info: info.get() })
+    pub(crate) fn len(self) -> usize {
+        self.words.len()
+    }
+
+    /// The postings of a range inside the group.
+    pub(crate) fn postings(self, range: Range<usize>) -> impl Iterator<Item = Posting> + 's {
+        self.words[range]
+            .iter()
+            .map(|[entry, info]| Posting { entry: entry.get(), info: info.get() })
+    }
+
+    /// How many postings are of entries below `entry`.
+    pub(crate) fn before(self, entry: u32) -> usize {
+        self.words.partition_point(|[other, _]| other.get() < entry)
     }
 
     pub(crate) fn contains(self, entry: u32) -> bool {

@@ -6,9 +6,9 @@
 //! order of the dictionary. Names come after words.
 
 use crate::automaton::ChainId;
-use crate::dictionary::Sections;
 use crate::postings::{Group, Posting};
 use crate::scan::{Found, Matches};
+use crate::sections::Sections;
 use crate::text::Text;
 
 /// An entry found at a span in one way, with its rank: lower is better.
@@ -57,18 +57,19 @@ pub(crate) fn candidates(
     let ruby = Ruby::of(sections, text, found, group);
     let script = scripts(text.surface(found.start, found.stem_end));
     let ending_changes = scripts(text.surface(found.stem_end, found.end)) == (true, true);
-    let names = is_name_span(text, found);
     let way = (u32::from(found.cost) << 16) | ((matches.chains.length(found.chain) as u32) << 8);
-    for posting in group.postings() {
+    // Postings are sorted by entry, and names are numbered after words.
+    let first_name = group.before(sections.words);
+    let has_names = first_name < group.len() && is_name_span(text, found);
+    let shown = match wanted {
+        Wanted::Words => 0..first_name,
+        Wanted::Names if has_names => first_name..group.len(),
+        Wanted::Both if has_names => 0..group.len(),
+        Wanted::Names => 0..0,
+        Wanted::Both => 0..first_name,
+    };
+    for posting in group.postings(shown) {
         let is_name = posting.entry >= sections.words;
-        let keep = match wanted {
-            Wanted::Words => !is_name,
-            Wanted::Names => is_name && names,
-            Wanted::Both => !is_name || names,
-        };
-        if !keep {
-            continue;
-        }
         let of_head = (posting.is(Posting::KATAKANA), posting.is(Posting::HIRAGANA));
         let changes_script = ending_changes || script == (true, true) && of_head != script;
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
@@ -87,13 +88,6 @@ pub(crate) fn candidates(
             stem_end: found.stem_end,
         });
     }
-}
-
-/// Sorts candidates by rank, each entry once, by its best way.
-pub(crate) fn keep_best(candidates: &mut Vec<Candidate>) {
-    candidates.sort_unstable_by_key(|candidate| (candidate.entry, *candidate));
-    candidates.dedup_by_key(|candidate| candidate.entry);
-    candidates.sort_unstable();
 }
 
 /// A span in hiragana alone would be the name of somebody at every other syllable: such names are left out.
@@ -150,7 +144,9 @@ pub(crate) fn is_clean_cut(text: &Text, found: &Found) -> bool {
 
 /// Whether a text has katakana, and whether hiragana.
 fn scripts(text: &str) -> (bool, bool) {
-    (text.contains(is_katakana), text.contains(is_hiragana))
+    text.chars().fold((false, false), |(katakana, hiragana), c| {
+        (katakana || is_katakana(c), hiragana || is_hiragana(c))
+    })
 }
 
 /// The flags of a head's scripts.

@@ -7,8 +7,8 @@
 //! alternatives a walk may take and the automaton's live trails, so a scan is linear in the text.
 
 use crate::automaton::{Automaton, ChainId, Chains, Symbol, Trails};
-use crate::dictionary::Sections;
 use crate::postings::{GroupId, List};
+use crate::sections::Sections;
 use crate::text::Text;
 use crate::trie::Cursor;
 

@@ -13,10 +13,11 @@
 use std::collections::HashMap;
 
 use crate::automaton::{ChainId, Chains, automaton};
-use crate::dictionary::{Dictionary, ENTRY_END, Error, Sections};
+use crate::dictionary::{Dictionary, Error};
 use crate::rank::{self, Candidate, Wanted};
 use crate::rules::{Reason, rules};
 use crate::scan::{Found, Matches, scan};
+use crate::sections::{ENTRY_END, Sections};
 use crate::text::{Offsets, Text};
 
 /// How much of a scan a page carries.
@@ -30,11 +31,10 @@ pub enum Tier {
     Names,
 }
 
-/// How many entries of a span and senses of an entry [`Tier::Page`] has.
+/// How many entries of a span [`Tier::Page`] has.
 const BEST: usize = 3;
 /// About how long a page's sub-dictionary is, for each character of its texts.
 const BYTES_A_CHARACTER: usize = 200;
-pub(crate) const SHORT_SENSES: usize = 3;
 
 impl Dictionary {
     /// The compact JSON for a page of several texts with one set of entries, `<` escaped so that it can
@@ -56,6 +56,9 @@ struct Writer<'s> {
     json: Vec<u8>,
     entries: Vec<u32>,
     entry_numbers: HashMap<u32, u32, Hasher>,
+    /// For each entry, the last span it was written for, so that it is written once for a span.
+    last_spans: Vec<u32>,
+    spans_written: u32,
     chains: Vec<Vec<Reason>>,
     chain_numbers: HashMap<Vec<Reason>, u32, Hasher>,
     candidates: Vec<Candidate>,
@@ -73,7 +76,9 @@ impl<'s> Writer<'s> {
             tier,
             json,
             entries: Vec::new(),
-            entry_numbers: HashMap::default(),
+            last_spans: Vec::new(),
+            spans_written: 0,
+            entry_numbers: HashMap::with_capacity_and_hasher(characters, Hasher::default()),
             chains: vec![Vec::new()],
             chain_numbers: HashMap::default(),
             candidates: Vec::new(),
@@ -116,7 +121,7 @@ impl<'s> Writer<'s> {
                 rank::candidates(self.sections, text, matches, found, wanted, &mut candidates);
             }
             candidates.retain(|candidate| !candidate.changes_script());
-            rank::keep_best(&mut candidates);
+            candidates.sort_unstable();
             let limit = if self.tier == Tier::Page { BEST } else { usize::MAX };
             let wrote =
                 self.span(text, &span[0], &matches.chains, &candidates, limit, chain_numbers);
@@ -149,8 +154,19 @@ impl<'s> Writer<'s> {
         self.json.push(b',');
         number(&mut self.json, end - start);
         self.json.extend_from_slice(b",[");
-        for candidate in candidates.iter().take(limit) {
+        self.spans_written += 1;
+        let mut left = limit;
+        for candidate in candidates {
+            if left == 0 {
+                break;
+            }
             let entry = self.entry_number(candidate.entry);
+            let last_span = &mut self.last_spans[entry as usize];
+            if *last_span == self.spans_written {
+                continue;
+            }
+            *last_span = self.spans_written;
+            left -= 1;
             let chain = *chain_numbers
                 .entry(candidate.chain)
                 .or_insert_with(|| self.chain_number(chains.reasons(candidate.chain)));
@@ -168,6 +184,7 @@ impl<'s> Writer<'s> {
     fn entry_number(&mut self, entry: u32) -> u32 {
         *self.entry_numbers.entry(entry).or_insert_with(|| {
             self.entries.push(entry);
+            self.last_spans.push(0);
             self.entries.len() as u32 - 1
         })
     }
@@ -198,9 +215,11 @@ impl<'s> Writer<'s> {
             self.json.push(b']');
         }
         self.json.extend_from_slice(b"],\"entries\":[");
-        for &entry in &self.entries {
+        // All are looked up before any is copied, so that their cache misses overlap.
+        let places = self.entries.iter().map(|&entry| self.sections.entry_place(entry));
+        let places = places.collect::<Result<Vec<_>, _>>()?;
+        for (json, short) in places {
             separate(&mut self.json, b'[');
-            let (json, short) = self.sections.entry_place(entry)?;
             if self.tier == Tier::Page && short < json.len() {
                 self.json.extend_from_slice(&json[..short]);
                 self.json.extend_from_slice(ENTRY_END);

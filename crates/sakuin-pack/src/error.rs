@@ -11,7 +11,7 @@ use crate::Content;
 pub enum BuildError {
     /// A key was added twice and the options do not say which value to keep.
     /// `first` and `second` count the calls of `add` and `point` from 0.
-    #[error("key `{}` appears twice, as entries {first} and {second}", key.escape_ascii())]
+    #[error("key `{}` appears twice, as entries {} and {}", shown(key), first + 1, second + 1)]
     DuplicateKey {
         /// The key.
         key: Vec<u8>,
@@ -21,7 +21,7 @@ pub enum BuildError {
         second: u64,
     },
     /// A value of a `json` table is not JSON.
-    #[error("the value of key `{}` is not JSON", key.escape_ascii())]
+    #[error("the value of key `{}` is not JSON", shown(key))]
     NotJson {
         /// The key; empty for a value stored by itself.
         key: Vec<u8>,
@@ -29,7 +29,7 @@ pub enum BuildError {
         source: serde_json::Error,
     },
     /// A value of a `text` or `json` table is not UTF-8.
-    #[error("the value of key `{}` is not UTF-8", key.escape_ascii())]
+    #[error("the value of key `{}` is not UTF-8", shown(key))]
     NotText {
         /// The key; empty for a value stored by itself.
         key: Vec<u8>,
@@ -68,10 +68,7 @@ pub enum BuildError {
         what: &'static str,
     },
     /// Two different keys have one hash under every seed tried.
-    #[error(
-        "keys `{}` and `{}` have the same 128-bit hash",
-        first.escape_ascii(), second.escape_ascii()
-    )]
+    #[error("keys `{}` and `{}` have the same 128-bit hash", shown(first), shown(second))]
     HashCollision {
         /// One key.
         first: Vec<u8>,
@@ -101,7 +98,7 @@ impl BuildError {
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             BuildError::DuplicateKey { .. } => {
-                "choose which value to keep: duplicates `first`, `last` or `keep`"
+                "say which value to keep with `--duplicates first`, `last` or `keep`"
             }
             BuildError::NotJson { .. } | BuildError::NotText { .. } => {
                 "build a table of content type `text` or `bytes` if the values are not JSON"
@@ -293,5 +290,13 @@ impl fmt::Display for Content {
             Content::Text => "text",
             Content::Bytes => "bytes",
         })
+    }
+}
+
+/// A key as a reader would like it: text as it is, other bytes escaped.
+fn shown(key: &[u8]) -> String {
+    match std::str::from_utf8(key) {
+        Ok(text) => text.escape_debug().to_string(),
+        Err(_) => key.escape_ascii().to_string(),
     }
 }

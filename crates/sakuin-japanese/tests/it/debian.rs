@@ -6,15 +6,15 @@ use std::sync::LazyLock;
 use sakuin_japanese::dictionary::Dictionary;
 use sakuin_japanese::pack::Packer;
 
-pub const EDICT: &str = "/usr/share/edict/edict";
-pub const ENAMDICT: &str = "/usr/share/edict/enamdict";
-pub const KANJIDIC: &str = "/usr/share/edict/kanjidic";
+pub(crate) const EDICT: &str = "/usr/share/edict/edict";
+pub(crate) const ENAMDICT: &str = "/usr/share/edict/enamdict";
+pub(crate) const KANJIDIC: &str = "/usr/share/edict/kanjidic";
 
 /// All three in one.
 ///
 /// # Panics
 /// If the packages are not installed: `apt-get install edict enamdict kanjidic`.
-pub fn dictionary() -> &'static Dictionary {
+pub(crate) fn dictionary() -> &'static Dictionary {
     static DICTIONARY: LazyLock<Dictionary> = LazyLock::new(|| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("japanese.skn");

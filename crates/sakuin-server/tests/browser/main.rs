@@ -7,6 +7,8 @@
 //! Nothing sleeps: every wait is for a condition in the page. Screenshots are kept under
 //! `target/screenshots`, to be looked at.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod browser;
 mod desktop;
 mod phone;
