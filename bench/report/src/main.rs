@@ -88,7 +88,7 @@ fn section(out: &mut String, bench: &str, lines: &[Line]) {
         let (median, least, most) = spread(&line.samples);
         let ratio = median_of(lines, &line.row, &us())
             .filter(|_| line.subject != us())
-            .map_or(String::new(), |ours| format!("{:.2}", ours / median));
+            .map_or(String::new(), |ours| ratio_text(ours / median));
         let (figure, spread) = (figure(median), format!("{}–{}", figure(least), figure(most)));
         let (subject, unit) = (&line.subject, &line.unit);
         push(out, &format!("| {name} | {subject} | {figure} {unit} | {spread} | {ratio} |\n"));
@@ -151,6 +151,11 @@ fn spread(samples: &[f64]) -> (f64, f64, f64) {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     (sorted[sorted.len() / 2], sorted[0], sorted[sorted.len() - 1])
+}
+
+/// Two decimals, or how many times less.
+fn ratio_text(ratio: f64) -> String {
+    if ratio < 0.05 { format!("1 ÷ {:.0}", 1.0 / ratio) } else { format!("{ratio:.2}") }
 }
 
 /// Three digits that matter.
