@@ -149,14 +149,7 @@ mod tests {
     use bitpacking::{BitPacker, BitPacker4x};
 
     use super::*;
-    use crate::hash::KeyHash;
-
-    fn points(count: u32) -> Vec<Point> {
-        let mut points: Vec<Point> =
-            (0..count).map(|key| KeyHash::new(&key.to_le_bytes(), 7).region(1).1).collect();
-        points.sort_unstable();
-        points
-    }
+    use crate::hash::points;
 
     fn read(bytes: &[u8], bucket: u32, keys: u32) -> u32 {
         let word = |at: u64| {

@@ -79,3 +79,12 @@ pub(crate) const fn mix(mut bits: u64) -> u64 {
 pub(crate) fn sum(bytes: &[u8]) -> u64 {
     xxh3::xxh3_64(bytes)
 }
+
+/// Where keys 0 to `count` stand in the one region of a table, in order.
+#[cfg(test)]
+pub(crate) fn points(count: u32) -> Vec<Point> {
+    let mut points: Vec<Point> =
+        (0..count).map(|key| KeyHash::new(&key.to_le_bytes(), 7).region(1).1).collect();
+    points.sort_unstable();
+    points
+}

@@ -479,14 +479,7 @@ pub(crate) fn lower_slot<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hash::KeyHash;
-
-    fn points(count: u32) -> Vec<Point> {
-        let mut points: Vec<Point> =
-            (0..count).map(|key| KeyHash::new(&key.to_le_bytes(), 7).region(1).1).collect();
-        points.sort_unstable();
-        points
-    }
+    use crate::hash::points;
 
     #[test]
     fn every_key_has_a_slot_of_its_own() {
