@@ -348,6 +348,8 @@ fn no_word_begins_or_ends_inside_a_ruby_unit() {
     let json = small(WORDS, NAMES).sub_dictionary(&[text], Tier::Words).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
     assert_eq!(json["texts"][0].as_array().unwrap().len(), 1, "{json}");
+    // 国 would end inside the unit, 日 begin inside it.
+    assert!(first_ids(&[("国日", Some("くにび"))], Tier::Words).is_empty());
 }
 
 #[test]
