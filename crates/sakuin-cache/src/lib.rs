@@ -1,0 +1,31 @@
+//! Cached tables: a slow origin answered from memory.
+//!
+//! A [`CachedTable`] reads through an [`Origin`]: it asks once however many wait, answers at once from what
+//! it has while that is fresh, goes on answering while a new answer is fetched, and answers what it last
+//! knew, marked as such, while the origin is away. It knows keys, times and bytes, and no protocol.
+//!
+//! Read in this order: [`Lifetimes`] and [`State`] say when an entry may be served, `flight` how one fetch
+//! serves all who wait, [`CachedTable`] joins the two, `store` keeps the entries, [`Guard`] keeps the origin
+//! from being asked too much.
+
+mod clock;
+mod entry;
+mod flight;
+mod freshness;
+mod guard;
+mod origin;
+pub mod rfc9111;
+mod stats;
+mod store;
+mod sync;
+mod table;
+
+pub use clock::{Clock, SystemClock, Tick};
+pub use entry::{Answer, Entry, Source};
+pub use flight::{Flights, Outcome};
+pub use freshness::{Lifetimes, State};
+pub use guard::{Guard, GuardLimits, Quota, Rate, Refusal};
+pub use origin::{Failure, FailureKind, Fetched, Fill, Kind, Origin};
+pub use stats::Stats;
+pub use store::Strategy;
+pub use table::{CacheError, CachedTable, Depth, Options, Peek, Purge};

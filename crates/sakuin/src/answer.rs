@@ -1,0 +1,77 @@
+//! An answer of any table: what, how old, and where from.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use sakuin_cache::Entry;
+
+use crate::Prepared;
+
+/// What a table answered for a key.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    content: Content,
+    /// How old it is at most.
+    pub age: Duration,
+    /// Where it came from.
+    pub source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Kept(Arc<Entry<Prepared>>),
+    Made(Prepared),
+}
+
+/// Where an answer came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Source {
+    /// A packed file.
+    Packed,
+    /// A cached table, fresh.
+    Hit,
+    /// The origin of a cached table; `collapsed` if another request had asked it already.
+    Miss {
+        /// Whether this request waited for another's.
+        collapsed: bool,
+    },
+    /// A cached table, past its freshness.
+    Stale,
+}
+
+impl Answer {
+    /// An answer of a packed table.
+    pub(crate) fn packed(content: Prepared) -> Answer {
+        Answer { content: Content::Made(content), age: Duration::ZERO, source: Source::Packed }
+    }
+
+    /// An entry of a cached table.
+    pub(crate) fn cached(entry: Arc<Entry<Prepared>>, age: Duration, source: Source) -> Answer {
+        Answer { content: Content::Kept(entry), age, source }
+    }
+
+    /// The content in every coding, with its headers.
+    pub fn prepared(&self) -> &Prepared {
+        match &self.content {
+            Content::Kept(entry) => entry.value(),
+            Content::Made(prepared) => prepared,
+        }
+    }
+
+    /// The content, uncoded.
+    pub fn body(&self) -> &Bytes {
+        self.prepared().body()
+    }
+
+    /// Equal versions, equal content: for a packed table the file's content id, for a cached one a hash of
+    /// the body.
+    pub fn version(&self) -> &str {
+        self.prepared().version()
+    }
+
+    /// Whether the origin said that there is no such record.
+    pub fn is_missing(&self) -> bool {
+        self.prepared().is_missing()
+    }
+}

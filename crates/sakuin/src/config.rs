@@ -1,0 +1,178 @@
+//! The part of a configuration that says which tables there are and where they read from.
+//!
+//! One file configures a whole server: this crate reads `[origins.*]` and `[tables.*]`, the server's crate
+//! its own sections. [`crate::document`] gives both the same refusals: line, key, nearest known key.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use sakuin_cache::{Options, Rate};
+
+use crate::{ConfigError, KeyRule, document::Document};
+
+/// The sections that other parts of Sakuin read from the same file.
+pub const OTHER_SECTIONS: [&str; 2] = ["server", "reader"];
+
+/// Which tables there are.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where cached tables read from, by name.
+    pub origins: BTreeMap<String, Origin>,
+    /// The tables, by name.
+    pub tables: BTreeMap<String, Table>,
+}
+
+/// Where a cached table reads from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// `url = …`
+    Http(Http),
+    /// `sql = …`
+    Sql(Sql),
+}
+
+/// An HTTP origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Http {
+    /// The URL with places for the parts of the key.
+    pub url: String,
+    /// Headers to send: names in lower case.
+    pub headers: BTreeMap<String, Text>,
+    /// Connecting, headers and body together.
+    pub timeout: Duration,
+    /// How many a second and a day.
+    pub rate: Option<Rate>,
+    /// Requests at once.
+    pub concurrency: usize,
+    /// The longest answer, in bytes, before and after decoding.
+    pub max_answer: usize,
+    /// A PEM file of further certificates to trust.
+    pub ca: Option<PathBuf>,
+}
+
+/// A SQL origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Sql {
+    /// `sqlite://…` or `postgres://…`
+    pub url: Text,
+    /// Connections at most.
+    pub pool: u32,
+    /// A query's time, with waiting for a connection.
+    pub timeout: Duration,
+}
+
+/// A text of the configuration, perhaps a secret that stands elsewhere.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Text {
+    /// As written.
+    Plain(String),
+    /// `{ env = "NAME" }`: read from the environment when the configuration is read.
+    Env {
+        /// The variable.
+        name: String,
+        /// What it held.
+        value: String,
+    },
+    /// `{ file = "PATH" }`: read from a file, without the line end after it.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What it held.
+        value: String,
+    },
+}
+
+impl Text {
+    /// What it says.
+    pub fn value(&self) -> &str {
+        match self {
+            Text::Plain(value) | Text::Env { value, .. } | Text::File { value, .. } => value,
+        }
+    }
+}
+
+/// Prints where a secret stands, never what it is.
+impl std::fmt::Debug for Text {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Text::Plain(value) => write!(formatter, "{value:?}"),
+            Text::Env { name, .. } => write!(formatter, "{{ env = {name:?} }}"),
+            Text::File { path, .. } => write!(formatter, "{{ file = {path:?} }}"),
+        }
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Table {
+    /// `kind = "packed"`
+    Packed {
+        /// The file.
+        file: PathBuf,
+        /// Where it is also served: `/words/{key}`.
+        route: Option<String>,
+    },
+    /// `kind = "cached"`
+    Cached(Box<CachedTable>),
+}
+
+/// A cached table.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CachedTable {
+    /// The origin's name.
+    pub origin: String,
+    /// Where it is also served: `/api/v1/timings/{stop}`, or `/?id={stop}`.
+    pub route: Option<String>,
+    /// What its keys look like.
+    pub key: KeyRule,
+    /// What is asked of the origin.
+    pub ask: Ask,
+    /// The jq program over the answer.
+    pub map: Option<String>,
+    /// How it keeps and serves.
+    pub options: Options,
+}
+
+/// What a cached table asks of its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ask {
+    /// Its URL; answers live as the table says.
+    Url,
+    /// Its URL, as a caching proxy: answers live as their headers say (`mode = "rfc9111"`).
+    Proxy,
+    /// A query.
+    Query {
+        /// With `$1`, `$2`, … for the parts of the key.
+        query: String,
+        /// Whether it answers an array of all rows rather than one row.
+        many: bool,
+        /// How answers are kept in step with the database, beyond their time.
+        coherence: Option<Coherence>,
+    },
+}
+
+/// How a table over SQL is kept in step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Coherence {
+    /// A query whose answer changes whenever any record does.
+    pub version: String,
+    /// How long its answer is believed; all requests that find it older share one new query.
+    pub every: Duration,
+    /// A PostgreSQL channel whose notices wake the table earlier.
+    pub listen: Option<String>,
+}
+
+impl Config {
+    /// Reads the sections of this crate.
+    pub fn of_document(document: &Document<'_>) -> Result<Config, ConfigError> {
+        let _ = document;
+        unimplemented!()
+    }
+}

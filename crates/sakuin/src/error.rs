@@ -1,0 +1,58 @@
+//! Why a table was not opened or did not answer.
+
+use sakuin_cache::CacheError;
+
+/// Why tables were not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A packed file.
+    #[error("cannot open table `{table}`")]
+    Packed {
+        /// The table's name.
+        table: String,
+        /// What is wrong with its file.
+        source: sakuin_pack::OpenError,
+    },
+    /// An origin whose sort this build does not know.
+    #[error("origin `{origin}` needs the feature `{feature}`")]
+    Feature {
+        /// The origin's name.
+        origin: String,
+        /// The crate's feature.
+        feature: &'static str,
+    },
+    /// An origin that cannot be set up: its certificates, its database.
+    #[error("cannot set up origin `{origin}`: {cause}")]
+    Origin {
+        /// The origin's name.
+        origin: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// The system gave no thread or no event loop.
+    #[error("cannot start")]
+    Start(#[source] std::io::Error),
+}
+
+impl OpenError {
+    /// What would cure it.
+    pub fn hint(&self) -> Option<String> {
+        unimplemented!()
+    }
+}
+
+/// Why a table did not answer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// The key is not one this table can have.
+    #[error(transparent)]
+    Key(#[from] crate::KeyError),
+    /// A packed file is damaged.
+    #[error("the packed file cannot be read")]
+    Packed(#[from] sakuin_pack::ReadError),
+    /// The origin has no answer, or too many wait for it.
+    #[error(transparent)]
+    Cached(#[from] CacheError),
+}

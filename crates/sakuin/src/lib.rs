@@ -1,0 +1,31 @@
+//! Tables by name: packed files and cached origins, opened from one configuration, asked in one way.
+//!
+//! [`Config`] says which tables there are; [`Tables::open`] opens them; a [`Table`] answers a [`Key`] with an
+//! [`Answer`], which says how old it is and where it came from.
+//!
+//! Cached tables need the feature of their origin: `http-origin` or `sql-origin`.
+
+mod answer;
+mod cached;
+pub mod config;
+pub mod document;
+mod error;
+mod key;
+mod map;
+mod origin;
+mod prepared;
+mod table;
+mod tables;
+mod template;
+
+pub use answer::{Answer, Source};
+pub use cached::Cached;
+pub use config::Config;
+pub use document::ConfigError;
+pub use error::{AnswerError, OpenError};
+pub use key::{Key, KeyError, KeyRule, Part, Pattern};
+pub use map::{MapError, Mapping};
+pub use prepared::{Coding, Prepared, Representation};
+pub use table::{Packed, Table};
+pub use tables::Tables;
+pub use template::{Template, TemplateError};

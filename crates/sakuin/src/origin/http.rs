@@ -1,0 +1,1 @@
+//! An HTTP API as an origin.

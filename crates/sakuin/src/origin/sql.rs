@@ -1,0 +1,1 @@
+//! A SQL query as an origin.
