@@ -1,5 +1,9 @@
 //! Rounds of samples, the subjects alternating, and the lines they become.
 
+mod load;
+
+pub use load::{Cpu, Load, Server, wrk};
+
 use std::{fmt::Write, hint::black_box, process::Command};
 
 use rustix::time::{ClockId, clock_gettime};
