@@ -68,6 +68,13 @@ impl Sampler {
         self.line(&json!({"bench": self.bench, "row": row, "target_least": least}));
     }
 
+    /// The least multiple of a subject's rate that `sakuin` should reach.
+    pub fn target_least_ratio(&mut self, row: &str, least: f64, subject: &str) {
+        self.line(
+            &json!({"bench": self.bench, "row": row, "target_least": least, "ratio_to": subject}),
+        );
+    }
+
     pub fn lines(self) -> String {
         self.lines
     }

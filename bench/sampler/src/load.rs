@@ -42,7 +42,10 @@ impl Server {
         let deadline = Instant::now() + Duration::from_secs(20);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             let ended = server.process.try_wait().expect("it can be asked");
-            assert!(ended.is_none() && Instant::now() < deadline, "{command} does not listen on {port}");
+            assert!(
+                ended.is_none() && Instant::now() < deadline,
+                "{command} does not listen on {port}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
         server
@@ -61,7 +64,8 @@ impl Server {
         let mut all = Command::new("taskset");
         all.args(["--cpu-list", cores, command]).args(arguments);
         all.stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
-        let process = all.spawn().unwrap_or_else(|error| panic!("{command} does not start: {error}"));
+        let process =
+            all.spawn().unwrap_or_else(|error| panic!("{command} does not start: {error}"));
         Server { process, behind: Vec::new() }
     }
 
@@ -163,7 +167,8 @@ pub fn wrk(cores: &str, connections: usize, seconds: usize, url: &str, more: &[&
         .output()
         .expect("wrk is installed");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    load(&text).unwrap_or_else(|| panic!("wrk says: {text}{}", String::from_utf8_lossy(&output.stderr)))
+    load(&text)
+        .unwrap_or_else(|| panic!("wrk says: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
 fn load(text: &str) -> Option<Load> {
