@@ -27,14 +27,14 @@ impl Key {
 }
 
 /// What the keys of a table look like: its named parts in the order of the route.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyRule {
     /// The parts; none if the table has one answer, whose key is empty.
     pub parts: Vec<Part>,
 }
 
 /// One named part of a key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its name, as in `{stop}`.
     pub name: String,
@@ -200,6 +200,23 @@ impl Pattern {
         }
     }
 }
+
+/// Expressions are equal if they are written alike.
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Pattern) -> bool {
+        match (self, other) {
+            (Pattern::Any, Pattern::Any) => true,
+            (Pattern::Text(_, one), Pattern::Text(_, other)) => one == other,
+            (
+                Pattern::Range { first, last },
+                Pattern::Range { first: other_first, last: other_last },
+            ) => (first, last) == (other_first, other_last),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Pattern {}
 
 /// As it is written in a configuration.
 impl std::fmt::Display for Pattern {

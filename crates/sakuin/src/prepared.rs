@@ -268,7 +268,7 @@ mod tests {
                 (&headers[CONTENT_TYPE], &headers[VARY]),
                 (&HeaderValue::from_static(JSON), &HeaderValue::from_static("accept-encoding"))
             );
-            let names: Vec<_> = not_modified.keys().map(|name| name.as_str()).collect();
+            let names: Vec<_> = not_modified.keys().map(http::HeaderName::as_str).collect();
             assert_eq!(names, ["etag", "cache-control", "vary"]);
             assert_eq!(not_modified[ETAG], headers[ETAG]);
             tags.push(headers[ETAG].clone());
