@@ -1,1 +1,9 @@
-//! x
+//! What a cached table promises, each promise with a test that fails when it is broken. All in simulated time.
+
+// Helpers of tests may unwrap as tests do.
+#![allow(clippy::unwrap_used)]
+
+/// Rate, quota, concurrency, breaker, deadline and retries.
+mod guard;
+/// The clock moved by hand, and the origin that answers when told to.
+mod support;
