@@ -1,0 +1,1 @@
+//! Generated headers, against the crate http-cache-semantics.
