@@ -50,7 +50,7 @@ fn fresh_for(said: &ResponseDirectives, response: Response<'_>, received: System
         _ if said.public || storage::by_default(response.status) => {
             let changed = Dated::of(response.headers, &header::LAST_MODIFIED).at();
             let unchanged = changed.and_then(|changed| date.duration_since(changed).ok());
-            (unchanged.unwrap_or_default() / 10).min(HEURISTIC_MAX)
+            Duration::from_secs(unchanged.unwrap_or_default().as_secs() / 10).min(HEURISTIC_MAX)
         }
         _ => Duration::ZERO,
     }
