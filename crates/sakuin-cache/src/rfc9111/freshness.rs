@@ -65,7 +65,7 @@ pub fn initial_age(headers: &HeaderMap, delay: Duration, received: SystemTime) -
 
 /// `Age`: the first number counts, what is none does not (RFC 9111 5.1).
 fn age(headers: &HeaderMap) -> Duration {
-    let first = headers.get(header::AGE).map(|value| value.as_bytes());
+    let first = headers.get(header::AGE).map(http::HeaderValue::as_bytes);
     let first = first.and_then(|line| line.split(|&byte| byte == b',').next());
     Duration::from_secs(first.and_then(|age| delta_seconds(age.trim_ascii())).unwrap_or(0))
 }
