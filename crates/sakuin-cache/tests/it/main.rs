@@ -7,3 +7,6 @@
 mod guard;
 /// The clock moved by hand, and the origin that answers when told to.
 mod support;
+//! Cached tables, as their users see them.
+
+mod rfc9111; // headers as times, against the RFC's words and another implementation
