@@ -1,7 +1,7 @@
-//! Tests of tables by name.
-//!
-//! - `map`: jq programs over good, odd and hostile answers
+//! Contents: what configurations say, tables by name, mappings, and origins on their bad days.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod config;
 mod map;
+mod tables;
