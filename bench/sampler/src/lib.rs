@@ -1,5 +1,9 @@
 //! Rounds of samples, the subjects alternating, and the lines they become.
 
+mod load;
+
+pub use load::{Cpu, Load, Server, wrk};
+
 use std::{fmt::Write, hint::black_box, process::Command};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -62,6 +66,13 @@ impl Sampler {
     /// The least that `sakuin` should reach in a row, for rates.
     pub fn target_least(&mut self, row: &str, least: f64) {
         self.line(&json!({"bench": self.bench, "row": row, "target_least": least}));
+    }
+
+    /// The least multiple of a subject's rate that `sakuin` should reach.
+    pub fn target_least_ratio(&mut self, row: &str, least: f64, subject: &str) {
+        self.line(
+            &json!({"bench": self.bench, "row": row, "target_least": least, "ratio_to": subject}),
+        );
     }
 
     pub fn lines(self) -> String {

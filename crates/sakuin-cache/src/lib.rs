@@ -29,7 +29,7 @@ pub use clock::{Clock, SystemClock, Tick};
 pub use entry::{Answer, Entry, Source};
 pub use flight::{Flights, Outcome};
 pub use freshness::{Lifetimes, State};
-pub use guard::{Guard, GuardLimits, Quota, Rate, Refusal};
+pub use guard::{BreakerState, Guard, GuardLimits, GuardStats, Quota, Rate, Refusal};
 pub use origin::{Failure, FailureKind, Fetched, Fill, Kind, Origin};
 pub use purge::{Depth, Purge};
 pub use stats::Stats;

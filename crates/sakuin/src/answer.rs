@@ -20,7 +20,7 @@ pub struct Answer {
 #[derive(Clone, Debug)]
 enum Content {
     Kept(Arc<Entry<Prepared>>),
-    Made(Prepared),
+    Made(Box<Prepared>),
 }
 
 /// Where an answer came from.
@@ -43,7 +43,11 @@ pub enum Source {
 impl Answer {
     /// An answer of a packed table.
     pub(crate) fn packed(content: Prepared) -> Answer {
-        Answer { content: Content::Made(content), age: Duration::ZERO, source: Source::Packed }
+        Answer {
+            content: Content::Made(Box::new(content)),
+            age: Duration::ZERO,
+            source: Source::Packed,
+        }
     }
 
     /// An entry of a cached table.

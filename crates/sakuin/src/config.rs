@@ -3,17 +3,33 @@
 //! One file configures a whole server: this crate reads `[origins.*]` and `[tables.*]`, the server's crate
 //! its own sections. [`crate::document`] gives both the same refusals: line, key, nearest known key.
 
+//!
+//! ```
+//! use sakuin::{Config, config::Table, document::Document};
+//! let text = r#"
+//! [tables.words]
+//! kind = "packed"
+//! file = "edict.skn"
+//! "#;
+//! let document = Document::parse(text, "sakuin.toml", "/srv".as_ref())?;
+//! let config = Config::of_document(&document)?;
+//! let Table::Packed { file, .. } = &config.tables["words"] else { panic!("it is packed") };
+//! assert_eq!(file, std::path::Path::new("/srv/edict.skn"));
+//! # Ok::<(), sakuin::ConfigError>(())
+//! ```
+
+mod print;
+mod read;
+mod route;
+
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use sakuin_cache::{Options, Rate};
 
-use crate::{ConfigError, KeyRule, document::Document};
+use crate::KeyRule;
 
-/// The sections that other parts of Sakuin read from the same file.
-pub const OTHER_SECTIONS: [&str; 2] = ["server", "reader"];
-
-/// Which tables there are.
-#[derive(Clone, Debug, Default)]
+/// Which tables there are. Printed, it is TOML with every default in its place, and no secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Config {
     /// Where cached tables read from, by name.
@@ -56,7 +72,7 @@ pub struct Http {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Sql {
-    /// `sqlite://…` or `postgres://…`
+    /// `postgres://…`, or `sqlite://…` with a path that no longer depends on the configuration's folder.
     pub url: Text,
     /// Connections at most.
     pub pool: u32,
@@ -97,16 +113,12 @@ impl Text {
 /// Prints where a secret stands, never what it is.
 impl std::fmt::Debug for Text {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Text::Plain(value) => write!(formatter, "{value:?}"),
-            Text::Env { name, .. } => write!(formatter, "{{ env = {name:?} }}"),
-            Text::File { path, .. } => write!(formatter, "{{ file = {path:?} }}"),
-        }
+        std::fmt::Display::fmt(self, formatter)
     }
 }
 
 /// A table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Table {
     /// `kind = "packed"`
@@ -120,19 +132,30 @@ pub enum Table {
     Cached(Box<CachedTable>),
 }
 
+impl Table {
+    /// Where it is also served.
+    pub fn route(&self) -> Option<&str> {
+        match self {
+            Table::Packed { route, .. } => route.as_deref(),
+            Table::Cached(table) => table.route.as_deref(),
+        }
+    }
+}
+
 /// A cached table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CachedTable {
     /// The origin's name.
     pub origin: String,
-    /// Where it is also served: `/api/v1/timings/{stop}`, or `/?id={stop}`.
+    /// Where it is also served: `/api/v1/timings/{stop}`, or `/?id={stop}`; a caching proxy serves all that is
+    /// below it.
     pub route: Option<String>,
     /// What its keys look like.
     pub key: KeyRule,
     /// What is asked of the origin.
     pub ask: Ask,
-    /// The jq program over the answer.
+    /// The jq program over the answer; one that stood in a file is here already.
     pub map: Option<String>,
     /// How it keeps and serves.
     pub options: Options,
@@ -167,12 +190,4 @@ pub struct Coherence {
     pub every: Duration,
     /// A PostgreSQL channel whose notices wake the table earlier.
     pub listen: Option<String>,
-}
-
-impl Config {
-    /// Reads the sections of this crate.
-    pub fn of_document(document: &Document<'_>) -> Result<Config, ConfigError> {
-        let _ = document;
-        unimplemented!()
-    }
 }

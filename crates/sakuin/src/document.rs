@@ -164,13 +164,11 @@ impl<'a> Section<'a> {
         let Some(key) = self.table.keys().filter(unknown).min_by_key(|key| key.span().start) else {
             return Ok(());
         };
-        let likeness = |name: &&&str| (strsim::jaro_winkler(name, key.get_ref()) * 1e6) as u64;
         Err(ConfigError::UnknownKey {
             file: self.document.file.to_owned(),
             line: line(self.document.text, key.span()),
             key: self.full(key.get_ref()),
-            nearest: (*known.iter().max_by_key(likeness).expect("every section has keys"))
-                .to_owned(),
+            nearest: nearest(key.get_ref(), known.iter().copied()).unwrap_or_default().to_owned(),
         })
     }
 
@@ -198,6 +196,11 @@ impl<'a> Section<'a> {
     /// The section of a name below this one.
     pub fn section(&self, name: &str) -> Result<Option<Section<'a>>, ConfigError> {
         self.setting(name).map(|setting| setting.section()).transpose()
+    }
+
+    /// A path that is not written, relative to the file's folder.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.document.folder.join(path)
     }
 
     /// Every value, in the order of the text.
@@ -267,11 +270,21 @@ impl<'a> Setting<'a> {
         time.and_then(|time| Duration::try_from(time).ok()).ok_or_else(|| self.refused(hint))
     }
 
-    /// A size, such as `"64MiB"`.
-    pub fn bytes(&self) -> Result<usize, ConfigError> {
-        let hint = "write a number and a unit: `512KiB`, `64MiB`, `2GiB`";
+    /// A time in a range.
+    pub fn duration_in(&self, range: RangeInclusive<Duration>) -> Result<Duration, ConfigError> {
+        let time = self.duration()?;
+        let hint = || format!("write a time from {:?} to {:?}", range.start(), range.end());
+        if range.contains(&time) { Ok(time) } else { Err(self.refused(&hint())) }
+    }
+
+    /// A size in a range, such as `"64MiB"`.
+    pub fn bytes(&self, range: RangeInclusive<usize>) -> Result<usize, ConfigError> {
+        let shown = |bytes: &usize| bytesize::ByteSize(*bytes as u64);
+        let (least, most) = (shown(range.start()), shown(range.end()));
+        let hint = format!("write a number and a unit, `512KiB` or `64MiB`: {least} to {most}");
         let size: Option<bytesize::ByteSize> = self.string()?.parse().ok();
-        size.and_then(|size| usize::try_from(size.as_u64()).ok()).ok_or_else(|| self.refused(hint))
+        let size = size.and_then(|size| usize::try_from(size.as_u64()).ok());
+        size.filter(|size| range.contains(size)).ok_or_else(|| self.refused(&hint))
     }
 
     /// A text that may be a secret kept elsewhere: a string, `{ env = "NAME" }` or `{ file = "PATH" }`.
@@ -335,11 +348,23 @@ impl<'a> Setting<'a> {
         self.refused_as(format!("`{}`", written.trim_matches('"')), hint)
     }
 
+    /// The refusal of this value, quoted with the reason: "`x`, which …".
+    pub fn refused_because(&self, reason: &str, hint: &str) -> ConfigError {
+        let written = self.document.text.get(self.span.clone()).unwrap_or_default();
+        self.refused_as(format!("`{}`, {reason}", written.trim_matches('"')), hint)
+    }
+
+    /// The refusal of what it is called, or that it is there at all.
+    pub fn refused_name(&self, hint: &str) -> ConfigError {
+        self.refused_as("not possible here".to_owned(), hint)
+    }
+
     fn of_wrong_type(&self, hint: &str) -> ConfigError {
         self.refused_as(format!("of type {}", self.value.type_str()), hint)
     }
 
-    fn refused_as(&self, found: String, hint: &str) -> ConfigError {
+    /// The refusal of this value in words that do not quote it.
+    pub fn refused_as(&self, found: String, hint: &str) -> ConfigError {
         ConfigError::Value {
             file: self.document.file.to_owned(),
             line: line(self.document.text, self.span.clone()),
@@ -348,6 +373,11 @@ impl<'a> Setting<'a> {
             hint: hint.to_owned(),
         }
     }
+}
+
+/// The name most like one that is unknown.
+pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    known.max_by_key(|known| (strsim::jaro_winkler(known, name) * 1e6) as u64)
 }
 
 fn line(text: &str, span: Range<usize>) -> usize {

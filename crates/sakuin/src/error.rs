@@ -38,7 +38,13 @@ pub enum OpenError {
 impl OpenError {
     /// What would cure it.
     pub fn hint(&self) -> Option<String> {
-        unimplemented!()
+        Some(match self {
+            OpenError::Packed { source, .. } => return source.hint().map(str::to_owned),
+            OpenError::Feature { feature, .. } => {
+                format!("build the crate `sakuin` with `features = [\"{feature}\"]`")
+            }
+            OpenError::Origin { .. } | OpenError::Start(_) => return None,
+        })
     }
 }
 

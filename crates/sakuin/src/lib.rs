@@ -23,7 +23,7 @@ pub use cached::Cached;
 pub use config::Config;
 pub use document::ConfigError;
 pub use error::{AnswerError, OpenError};
-pub use key::{Key, KeyError, KeyRule, Part, Pattern};
+pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRule, Part, Pattern, PatternError};
 pub use map::{MapError, Mapping};
 pub use prepared::{Coding, Prepared, Representation};
 pub use table::{Packed, Table};

@@ -1,16 +1,22 @@
 //! An answer made ready once, when it is fetched, so that nothing is computed when it is handed out: the body
 //! in every coding worth having, with its headers and its tag.
 
+use std::io::Write;
+
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, VARY},
+};
 
 /// A body with everything a door may need of it.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     status: StatusCode,
     version: Box<str>,
-    /// By [`Coding`]; the first is always there.
-    representations: [Option<Representation>; 4],
+    identity: Representation,
+    /// Those worth sending, the best first.
+    coded: Box<[(Coding, Representation)]>,
 }
 
 /// A content coding we write.
@@ -38,21 +44,68 @@ pub struct Representation {
     pub not_modified: HeaderMap,
 }
 
+/// Clients may keep an answer and ask whether it is still true: what is served here is quickly asked again,
+/// and a copy kept elsewhere could not be purged.
+const KEEP: HeaderValue = HeaderValue::from_static("no-cache");
+
+/// Bodies shorter than this are not coded.
+const CODED_BYTES_MIN: usize = 256;
+
 impl Prepared {
-    /// 200, or 404 and the like for a known absence.
+    /// A body that was found. Takes the time of three compressions: some 0.5 ms for 10 KB of JSON.
+    pub fn found(body: Bytes, content_type: &'static str) -> Prepared {
+        let version = content_version(&body);
+        let coded = if is_compressible(content_type) { coded(&body) } else { Vec::new() };
+        Prepared::new(StatusCode::OK, body, content_type, version, coded)
+    }
+
+    /// A known absence: 404 with a problem (RFC 9457) as its body.
+    pub fn missing(detail: &str) -> Prepared {
+        let problem = serde_json::json!({ "status": 404, "title": "Not Found", "detail": detail });
+        let body = Bytes::from(problem.to_string());
+        let version = content_version(&body);
+        let status = StatusCode::NOT_FOUND;
+        Prepared::new(status, body, "application/problem+json", version, Vec::new())
+    }
+
+    /// A value of a packed table, uncoded, whose version is the file's.
+    pub fn packed(body: Bytes, content_type: &'static str, version: &str) -> Prepared {
+        Prepared::new(StatusCode::OK, body, content_type, version.into(), Vec::new())
+    }
+
+    fn new(
+        status: StatusCode,
+        body: Bytes,
+        content_type: &'static str,
+        version: Box<str>,
+        coded: Vec<(Coding, Vec<u8>)>,
+    ) -> Prepared {
+        let varies = !coded.is_empty();
+        let represent =
+            |body, coding| Representation::new(body, coding, content_type, &version, varies);
+        let identity = represent(body, Coding::Identity);
+        let coded = coded
+            .into_iter()
+            .map(|(coding, body)| (coding, represent(body.into(), coding)))
+            .collect();
+        Prepared { status, identity, coded, version }
+    }
+
+    /// 200, or 404 for a known absence.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The body in the best coding of those the door's client takes; `accepts` is asked best first.
+    /// The body in the best coding of those the door's client takes; `accepts` is asked best first. Identity
+    /// is what remains.
     pub fn representation(&self, accepts: impl Fn(Coding) -> bool) -> &Representation {
-        let _ = accepts;
-        unimplemented!()
+        let best = self.coded.iter().find(|(coding, _)| accepts(*coding));
+        best.map_or(&self.identity, |(_, representation)| representation)
     }
 
     /// The body, uncoded.
     pub fn body(&self) -> &Bytes {
-        &self.representations[0].as_ref().expect("identity is always made").body
+        &self.identity.body
     }
 
     /// A hash of the body, or what the table says its version is.
@@ -63,5 +116,224 @@ impl Prepared {
     /// Whether it says that there is no such record.
     pub fn is_missing(&self) -> bool {
         self.status != StatusCode::OK
+    }
+
+    /// The bytes it takes in memory, for the limit of a table.
+    pub fn weight(&self) -> usize {
+        let coded = self.coded.iter().map(|(_, representation)| representation);
+        let representations = std::iter::once(&self.identity).chain(coded);
+        size_of::<Prepared>()
+            + self.version.len()
+            + representations.map(Representation::weight).sum::<usize>()
+    }
+}
+
+impl Coding {
+    /// Its name in `Content-Encoding`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Coding::Identity => "identity",
+            Coding::Gzip => "gzip",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+
+    /// What a tag ends with, so that no two representations share one (RFC 9110 8.8.3).
+    const fn tag_suffix(self) -> &'static str {
+        match self {
+            Coding::Identity => "",
+            Coding::Gzip => "-gz",
+            Coding::Brotli => "-br",
+            Coding::Zstd => "-zs",
+        }
+    }
+}
+
+impl Representation {
+    fn new(
+        body: Bytes,
+        coding: Coding,
+        content_type: &'static str,
+        version: &str,
+        varies: bool,
+    ) -> Representation {
+        let mut not_modified = HeaderMap::with_capacity(3);
+        // Versions are hexadecimal digits, which a header may hold.
+        if let Ok(tag) = HeaderValue::try_from(format!("\"{version}{}\"", coding.tag_suffix())) {
+            not_modified.insert(ETAG, tag);
+        }
+        not_modified.insert(CACHE_CONTROL, KEEP);
+        if varies {
+            not_modified.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        }
+        let mut headers = HeaderMap::with_capacity(6);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        headers.insert(CONTENT_LENGTH, body.len().into());
+        if coding != Coding::Identity {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
+        }
+        headers.extend(not_modified.clone());
+        Representation { body, headers, not_modified }
+    }
+
+    fn weight(&self) -> usize {
+        // A place in a header map is a name, a value, a hash and two links; a map keeps some free.
+        const HEADER: usize = 128;
+        let headers = self.headers.capacity() + self.not_modified.capacity();
+        size_of::<Representation>() + self.body.len() + headers * HEADER
+    }
+}
+
+/// 128 bits of BLAKE3, in hexadecimal digits.
+fn content_version(body: &[u8]) -> Box<str> {
+    blake3::hash(body).to_hex()[..32].into()
+}
+
+fn is_compressible(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default();
+    kind.starts_with("text/") || kind.ends_with("json") || kind.ends_with("xml")
+}
+
+/// The body in each coding that saves a tenth of it.
+fn coded(body: &[u8]) -> Vec<(Coding, Vec<u8>)> {
+    if body.len() < CODED_BYTES_MIN {
+        return Vec::new();
+    }
+    [(Coding::Brotli, brotli(body)), (Coding::Zstd, zstd(body)), (Coding::Gzip, gzip(body))]
+        .into_iter()
+        .filter(|(_, coded)| coded.len() <= body.len() / 10 * 9)
+        .map(|(coding, mut coded)| {
+            coded.shrink_to_fit();
+            (coding, coded)
+        })
+        .collect()
+}
+
+fn brotli(body: &[u8]) -> Vec<u8> {
+    let parameters =
+        brotli::enc::BrotliEncoderParams { quality: 5, lgwin: 18, ..Default::default() };
+    let mut coded = Vec::with_capacity(body.len() / 2);
+    brotli::BrotliCompress(&mut &body[..], &mut coded, &parameters).expect("memory takes it");
+    coded
+}
+
+fn zstd(body: &[u8]) -> Vec<u8> {
+    zstd::bulk::compress(body, 3).expect("memory takes it")
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let coded = Vec::with_capacity(body.len() / 2);
+    let mut coder = flate2::write::GzEncoder::new(coded, flate2::Compression::new(6));
+    coder.write_all(body).and_then(|()| coder.finish()).expect("memory takes it")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    const JSON: &str = "application/json";
+
+    fn stops() -> Bytes {
+        let stops: Vec<_> =
+            (0..200).map(|n| serde_json::json!({ "stop": n, "bus": "15" })).collect();
+        serde_json::to_vec(&stops).unwrap().into()
+    }
+
+    fn decode(coding: Coding, body: &[u8]) -> Vec<u8> {
+        let mut plain = Vec::new();
+        match coding {
+            Coding::Identity => plain.extend(body),
+            Coding::Gzip => drop(flate2::read::GzDecoder::new(body).read_to_end(&mut plain)),
+            Coding::Brotli => drop(brotli::Decompressor::new(body, 4096).read_to_end(&mut plain)),
+            Coding::Zstd => plain = zstd::stream::decode_all(body).unwrap(),
+        }
+        plain
+    }
+
+    #[test]
+    fn every_coding_says_the_same_under_its_own_tag() {
+        let prepared = Prepared::found(stops(), JSON);
+        let mut tags = Vec::new();
+        for coding in [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd] {
+            let representation = prepared.representation(|asked| asked == coding);
+            let Representation { body, headers, not_modified } = representation;
+            assert_eq!(decode(coding, body), stops(), "{coding:?}");
+            assert_eq!(headers[CONTENT_LENGTH], body.len().to_string());
+            let coded = headers.get(CONTENT_ENCODING).map_or("identity", |it| it.to_str().unwrap());
+            assert_eq!(coded, coding.name());
+            assert_eq!(
+                (&headers[CONTENT_TYPE], &headers[VARY]),
+                (&HeaderValue::from_static(JSON), &HeaderValue::from_static("accept-encoding"))
+            );
+            let names: Vec<_> = not_modified.keys().map(http::HeaderName::as_str).collect();
+            assert_eq!(names, ["etag", "cache-control", "vary"]);
+            assert_eq!(not_modified[ETAG], headers[ETAG]);
+            tags.push(headers[ETAG].clone());
+        }
+        let version = prepared.version();
+        let expected = ["", "-gz", "-br", "-zs"].map(|end| format!("\"{version}{end}\""));
+        assert_eq!(tags, expected);
+    }
+
+    #[test]
+    fn the_best_coding_that_is_taken_is_sent() {
+        let prepared = Prepared::found(stops(), JSON);
+        let best = |accepts: fn(Coding) -> bool| {
+            let headers = &prepared.representation(accepts).headers;
+            headers.get(CONTENT_ENCODING).map(|coding| coding.to_str().unwrap().to_owned())
+        };
+        assert_eq!(best(|_| true).as_deref(), Some("br"));
+        assert_eq!(best(|coding| coding != Coding::Brotli).as_deref(), Some("zstd"));
+        assert_eq!(best(|_| false), None);
+    }
+
+    #[test]
+    fn what_gains_nothing_is_not_coded() {
+        let short = Bytes::from(vec![b'1'; CODED_BYTES_MIN - 1]);
+        let noise = Bytes::from(
+            blake3::hash(b"").as_bytes().iter().map(|b| b % 64 + 48).collect::<Vec<_>>(),
+        );
+        for prepared in [
+            Prepared::found(short, JSON),
+            Prepared::found(noise, JSON),
+            Prepared::found(stops(), "application/octet-stream"),
+            Prepared::packed(stops(), JSON, "v1"),
+        ] {
+            assert!(prepared.coded.is_empty());
+            assert!(!prepared.identity.headers.contains_key(VARY));
+        }
+    }
+
+    #[test]
+    fn a_version_is_the_content() {
+        let version = |body: &'static str| Prepared::found(body.into(), JSON).version().to_owned();
+        assert_eq!(version("[]"), version("[]"));
+        assert_ne!(version("[]"), version("{}"));
+        assert_eq!(version("[]").len(), 32);
+        assert_eq!(Prepared::packed("[]".into(), JSON, "v1").version(), "v1");
+    }
+
+    #[test]
+    fn an_absence_is_a_problem() {
+        let missing = Prepared::missing("no stop `00000`");
+        assert!(missing.is_missing() && !Prepared::found("null".into(), JSON).is_missing());
+        assert_eq!(missing.status(), StatusCode::NOT_FOUND);
+        assert_eq!(missing.identity.headers[CONTENT_TYPE], "application/problem+json");
+        let problem: serde_json::Value = serde_json::from_slice(missing.body()).unwrap();
+        assert_eq!(problem["detail"], "no stop `00000`");
+    }
+
+    #[test]
+    fn its_weight_counts_every_coding() {
+        let bodies = |prepared: &Prepared| {
+            let coded = prepared.coded.iter().map(|(_, it)| it.body.len()).sum::<usize>();
+            coded + prepared.body().len()
+        };
+        let prepared = Prepared::found(stops(), JSON);
+        assert!(prepared.weight() > bodies(&prepared) + 1000);
+        assert!(prepared.weight() < bodies(&prepared) + 10_000);
     }
 }

@@ -1,8 +1,11 @@
 //! A table, whatever its kind.
 
+use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
+use bytes::Bytes;
 use sakuin_cache::Stats;
+use sakuin_pack::{Content, Values};
 
-use crate::{Answer, AnswerError, Cached, Key, KeyRule};
+use crate::{Answer, AnswerError, Cached, Key, KeyRule, Prepared};
 
 /// A table that was opened.
 pub enum Table {
@@ -13,14 +16,61 @@ pub enum Table {
 }
 
 /// A packed file as a table of the doors.
+///
+/// JSON values are answered as `application/json`, texts as `text/plain`, bytes as `application/octet-stream`. A
+/// table whose keys may have several values answers a JSON array of them, bytes in base64.
 pub struct Packed {
     table: sakuin_pack::Table,
+    version: String,
+    rule: KeyRule,
 }
 
 impl Packed {
+    /// A packed file that is open already.
+    pub fn new(table: sakuin_pack::Table) -> Packed {
+        Packed { version: table.content_id(), rule: KeyRule::any(), table }
+    }
+
     /// The file.
     pub fn file(&self) -> &sakuin_pack::Table {
         &self.table
+    }
+
+    /// The answer for any bytes as a key.
+    fn get(&self, key: &[u8]) -> Result<Option<Answer>, AnswerError> {
+        let Some(values) = self.table.get(key)? else { return Ok(None) };
+        let prepared = Prepared::packed(self.body(&values), self.content_type(), &self.version);
+        Ok(Some(Answer::packed(prepared)))
+    }
+
+    fn content_type(&self) -> &'static str {
+        match self.table.content() {
+            _ if self.table.is_multi() => "application/json",
+            Content::Json => "application/json",
+            Content::Text => "text/plain; charset=utf-8",
+            Content::Bytes => "application/octet-stream",
+        }
+    }
+
+    fn body(&self, values: &Values<'_>) -> Bytes {
+        if !self.table.is_multi() {
+            let value = values.iter().next();
+            return Bytes::copy_from_slice(value.map_or(&[], |value| value.bytes()));
+        }
+        let mut array = Vec::from(*b"[");
+        for (at, value) in values.iter().enumerate() {
+            array.extend_from_slice(if at > 0 { b"," } else { b"" });
+            match (self.table.content(), value.text()) {
+                (Content::Json, _) => array.extend_from_slice(value.bytes()),
+                (Content::Text, Some(text)) => {
+                    array.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+                }
+                _ => array
+                    .extend_from_slice(format!("\"{}\"", BASE64.encode(value.bytes())).as_bytes()),
+            }
+        }
+        array.push(b']');
+        array.into()
     }
 }
 
@@ -35,24 +85,34 @@ impl Table {
 
     /// What its keys look like.
     pub fn key_rule(&self) -> &KeyRule {
-        unimplemented!()
+        match self {
+            Table::Packed(packed) => &packed.rule,
+            Table::Cached(_) => unimplemented!(),
+        }
     }
 
     /// The answer, if it can be given without waiting. Takes no lock that a fetch holds.
     pub fn peek(&self, key: &Key) -> Option<Result<Option<Answer>, AnswerError>> {
-        let _ = key;
-        unimplemented!()
+        match self {
+            Table::Packed(packed) => Some(packed.get(key.as_str().as_bytes())),
+            Table::Cached(_) => unimplemented!(),
+        }
     }
 
     /// The answer; none if a packed table has no such key. A cached table's known absence is an answer that
     /// [is missing](Answer::is_missing).
     pub async fn answer(&self, key: &Key) -> Result<Option<Answer>, AnswerError> {
-        let _ = key;
-        unimplemented!()
+        match self {
+            Table::Packed(packed) => packed.get(key.as_str().as_bytes()),
+            Table::Cached(_) => unimplemented!(),
+        }
     }
 
     /// What a cached table counts.
     pub fn stats(&self) -> Option<Stats> {
-        unimplemented!()
+        match self {
+            Table::Packed(_) => None,
+            Table::Cached(_) => unimplemented!(),
+        }
     }
 }
