@@ -10,10 +10,13 @@
 
 mod clock;
 mod entry;
+mod evict;
+mod fetch;
 mod flight;
 mod freshness;
 mod guard;
 mod origin;
+mod purge;
 pub mod rfc9111;
 mod stats;
 mod store;
@@ -24,8 +27,9 @@ pub use clock::{Clock, SystemClock, Tick};
 pub use entry::{Answer, Entry, Source};
 pub use flight::{Flights, Outcome};
 pub use freshness::{Lifetimes, State};
-pub use guard::{Guard, GuardLimits, Quota, Rate, Refusal};
+pub use guard::{BreakerState, Guard, GuardLimits, GuardStats, Quota, Rate, Refusal};
 pub use origin::{Failure, FailureKind, Fetched, Fill, Kind, Origin};
+pub use purge::{Depth, Purge};
 pub use stats::Stats;
 pub use store::Strategy;
-pub use table::{CacheError, CachedTable, Depth, Options, Peek, Purge};
+pub use table::{CacheError, CachedTable, Options, Peek};

@@ -74,8 +74,11 @@ pub enum FailureKind {
     Unreachable,
     /// No whole answer in time.
     TimedOut,
-    /// The origin answered that it cannot or will not.
+    /// The origin answered that it cannot now: 429 and 5xx.
     Refused,
+    /// The origin answered that it will not, to this request: asking again does not help, and says nothing
+    /// about other requests.
+    Denied,
     /// The origin answered something that cannot be used.
     BadAnswer,
     /// Our own guard did not let the request through: rate, quota, concurrency or an open breaker.

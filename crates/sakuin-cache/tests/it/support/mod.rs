@@ -1,0 +1,5 @@
+//! What the tests share.
+
+mod clock;
+
+pub(crate) use clock::Simulated;
