@@ -14,6 +14,8 @@ mod key;
 mod map;
 mod origin;
 mod prepared;
+#[cfg(feature = "http-origin")]
+pub mod proxy;
 mod table;
 mod tables;
 mod template;
