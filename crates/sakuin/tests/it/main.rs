@@ -7,5 +7,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod config;
+#[cfg(feature = "http-origin")]
+mod http_origin;
+#[cfg(feature = "http-origin")]
+mod loopback;
 mod map;
 mod tables;
