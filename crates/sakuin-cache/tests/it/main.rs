@@ -5,8 +5,7 @@
 
 /// Rate, quota, concurrency, breaker, deadline and retries.
 mod guard;
+/// Headers as times and as yes or no, against the RFC's words and another implementation.
+mod rfc9111;
 /// The clock moved by hand, and the origin that answers when told to.
 mod support;
-//! Cached tables, as their users see them.
-
-mod rfc9111; // headers as times, against the RFC's words and another implementation

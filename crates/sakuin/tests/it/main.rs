@@ -1,6 +1,7 @@
 //! Tests of tables by name.
 //!
 //! - `config`: what configurations say, and how they are refused
+//! - `proxy`: a caching proxy before a scripted origin (`support/origin`)
 //! - `map`: jq programs over good, odd and hostile answers
 //! - `tables`: tables of a configuration, opened and asked
 
@@ -8,4 +9,10 @@
 
 mod config;
 mod map;
+#[cfg(feature = "http-origin")]
+mod proxy;
+#[cfg(feature = "http-origin")]
+mod support {
+    pub(crate) mod origin;
+}
 mod tables;
