@@ -237,12 +237,17 @@ async fn variants_stand_beside_each_other() {
     pair.check(&english, "hit 200 day").await;
     pair.check(&format!("{A}\naccept-language:  en\naccept: x/y"), "hit 200 day").await;
     assert_eq!(pair.seen(&["accept-language"]).len(), 2);
+    pair.tell(&[&format!("{varied}jour")]);
+    let french = format!("{A}\naccept-language: fr");
+    pair.check(&french, "miss 200 jour").await;
+    pair.check(&french, "hit 200 jour").await;
+    assert_eq!(pair.seen(&[]).len(), 1);
     // An invalidation takes all of them.
-    pair.tell(&["204\n\n", &format!("{varied}jour"), &format!("{varied}Tag 2")]);
+    pair.tell(&["204\n\n", &format!("{varied}jour 2"), &format!("{varied}day 2")]);
     pair.check("DELETE /wiki/a?q", "bypass 204 ").await;
-    pair.check(&format!("{A}\naccept-language: fr"), "miss 200 jour").await;
-    pair.check(&german, "miss 200 Tag 2").await;
-    assert_eq!(pair.seen(&["accept-language"]).len(), 3);
+    pair.check(&french, "miss 200 jour 2").await;
+    pair.check(&english, "miss 200 day 2").await;
+    assert_eq!(pair.seen(&[]).len(), 3);
 }
 
 #[tokio::test]
@@ -310,6 +315,28 @@ async fn what_changes_something_invalidates() {
     pair.check("GET /wiki/list", "miss 200 list 2").await;
     let seen = pair.seen(&["content-length", "body"]);
     assert_eq!(seen[3], "POST /base/a?q content-length=4 body=body");
+}
+
+#[tokio::test]
+async fn what_is_invalid_is_not_served_when_the_origin_is_away() {
+    let pair = pair().await;
+    pair.tell(&["200\ncache-control: max-age=60, stale-if-error=99\n\none", "204\n\n"]);
+    pair.check(A, "miss 200 one").await;
+    pair.check("PUT /wiki/a?q\n\nbody", "bypass 204 ").await;
+    pair.check(A, "failed: the origin's answer was cut off").await;
+}
+
+#[tokio::test]
+async fn what_nobody_could_use_again_is_not_kept() {
+    let pair = pair().await;
+    pair.tell(&[
+        "200\n\none",
+        "200\ncache-control: max-age=60\nage: 60\n\ntwo",
+        "200\netag: \"1\"\n\nthree",
+    ]);
+    pair.check(A, "uri-miss 200 one").await;
+    pair.check(A, "uri-miss 200 two").await;
+    pair.check(A, "miss 200 three").await;
 }
 
 #[tokio::test]
@@ -386,6 +413,10 @@ async fn requests_are_heard() {
     pair.tell(&["200\ncache-control: max-age=60\n\nunseen"]);
     pair.check("GET /wiki/b\ncache-control: no-store", "uri-miss 200 unseen").await;
     pair.check("GET /wiki/b\ncache-control: only-if-cached", "not kept").await;
+    // It spoils nothing for others.
+    pair.tell(&[&format!("{MINUTE}seen")]);
+    pair.check("GET /wiki/b", "miss 200 seen").await;
+    pair.check("GET /wiki/b", "hit 200 seen").await;
 }
 
 #[tokio::test]
