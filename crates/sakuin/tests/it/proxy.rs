@@ -237,11 +237,14 @@ async fn variants_stand_beside_each_other() {
     pair.check(&english, "hit 200 day").await;
     pair.check(&format!("{A}\naccept-language:  en\naccept: x/y"), "hit 200 day").await;
     assert_eq!(pair.seen(&["accept-language"]).len(), 2);
-    pair.tell(&[&format!("{varied}jour")]);
     let french = format!("{A}\naccept-language: fr");
-    pair.check(&french, "miss 200 jour").await;
-    pair.check(&french, "hit 200 jour").await;
-    assert_eq!(pair.seen(&[]).len(), 1);
+    for (language, day) in [("fr", "jour"), ("it", "giorno"), ("es", "dia"), ("pt", "dia")] {
+        let request = format!("{A}\naccept-language: {language}");
+        pair.tell(&[&format!("{varied}{day}")]);
+        pair.check(&request, &format!("miss 200 {day}")).await;
+        pair.check(&request, &format!("hit 200 {day}")).await;
+    }
+    assert_eq!(pair.seen(&[]).len(), 4);
     // An invalidation takes all of them.
     pair.tell(&["204\n\n", &format!("{varied}jour 2"), &format!("{varied}day 2")]);
     pair.check("DELETE /wiki/a?q", "bypass 204 ").await;
