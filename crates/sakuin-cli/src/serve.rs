@@ -9,7 +9,7 @@ use anyhow::Context;
 use sakuin_server::{Config, Report};
 
 /// The configuration that is read when none is named, if the current folder has it.
-const DEFAULT_CONFIG: &str = "sakuin.toml";
+pub(crate) const DEFAULT_CONFIG: &str = "sakuin.toml";
 
 /// Serve the reading site and `POST /v1/scan` until SIGTERM or SIGINT.
 ///
@@ -77,9 +77,13 @@ impl Check {
             })
             .collect();
         println!("{}: sound", self.config.display());
-        println!("listens on    {}{}", checked.config.listen, checked.config.path);
-        println!("dictionaries  {}", dictionaries.join(", "));
-        println!("stories       {}", checked.stories.unwrap_or(0));
+        for address in &checked.config.server.listen {
+            println!("listens on    {address}");
+        }
+        if checked.config.reader.is_some() {
+            println!("dictionaries  {}", dictionaries.join(", "));
+            println!("stories       {}", checked.stories.unwrap_or(0));
+        }
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -87,7 +91,9 @@ impl Check {
 impl Stories {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
         let Stories::Add(Add { file: files, config: file }) = self;
-        let stories = config(file.as_deref())?.stories;
+        let reader =
+            config(file.as_deref())?.reader.context("the configuration has no `[reader]`")?;
+        let stories = reader.stories;
         let mut total = Report::default();
         for file in &files {
             let name = file.display().to_string();

@@ -5,7 +5,7 @@ use std::path::Path;
 use sakuin_japanese::dictionary::Source;
 
 use crate::{
-    Config, Error,
+    Config, Error, ReaderConfig,
     reader::{day::Day, stories::Stories},
     server::{open_dictionary, runtime},
 };
@@ -15,7 +15,7 @@ use crate::{
 pub struct Checked {
     /// The configuration as read.
     pub config: Config,
-    /// The dictionaries in the packed file.
+    /// The dictionaries in the site's packed file.
     pub sources: Vec<Source>,
     /// How many stories there are; none if their file does not exist yet.
     pub stories: Option<u64>,
@@ -29,19 +29,26 @@ const DICTIONARY_DAYS_MAX: i32 = 31;
 /// Reads a configuration and opens what it names, without listening and without creating anything.
 pub fn check(file: &Path) -> Result<Checked, Error> {
     let config = Config::read(file)?;
-    let dictionary = open_dictionary(&config)?;
-    let sources = dictionary.sources().to_vec();
-    let mut warnings = old(&sources, Day::today());
-    let stories = if config.stories.exists() {
-        let count =
-            runtime()?.block_on(async { Stories::open(&config.stories).await?.count().await })?;
-        Some(count)
-    } else {
-        warnings
-            .push(format!("`{}` does not exist yet; `serve` creates it", config.stories.display()));
-        None
-    };
-    Ok(Checked { config, sources, stories, warnings })
+    let mut checked = Checked { config, sources: Vec::new(), stories: None, warnings: Vec::new() };
+    if let Some(reader) = checked.config.reader.clone() {
+        checked.open_reader(&reader)?;
+    }
+    Ok(checked)
+}
+
+impl Checked {
+    fn open_reader(&mut self, reader: &ReaderConfig) -> Result<(), Error> {
+        self.sources = open_dictionary(reader)?.sources().to_vec();
+        self.warnings = old(&self.sources, Day::today());
+        if reader.stories.exists() {
+            let count = async { Stories::open(&reader.stories).await?.count().await };
+            self.stories = Some(runtime()?.block_on(count)?);
+        } else {
+            let stories = reader.stories.display();
+            self.warnings.push(format!("`{stories}` does not exist yet; `serve` creates it"));
+        }
+        Ok(())
+    }
 }
 
 /// A warning for each dictionary that should be replaced by a newer one.

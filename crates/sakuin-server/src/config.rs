@@ -1,26 +1,77 @@
-//! The configuration: a TOML file of two small tables, read once into values that cannot be wrong.
+//! The configuration: one TOML file, read once into values that cannot be wrong.
 //!
-//! The document is walked by hand rather than derived, because every refusal names its line, its key
-//! and, for a misspelt key, the nearest known one.
+//! This crate reads `[server]` and `[reader]`; `[origins.*]` and `[tables.*]` belong to [`sakuin::Config`].
+//! Every refusal names its line, its key and, for a misspelt key, the nearest known one.
 
 use std::{
-    fs,
     net::{SocketAddr, ToSocketAddrs},
-    ops::Range,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use toml::{
-    Spanned,
-    de::{DeTable, DeValue},
+use sakuin::{
+    ConfigError,
+    document::{self, Document, Section, Setting},
 };
 
-/// What a server is told: where to listen, what to read, where to mount the pages.
-#[derive(Clone, Debug, PartialEq, Eq)]
+use crate::Error;
+
+/// What a server is told: where to listen, which site and which tables to serve.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// The address to listen on; port 0 takes any free one.
-    pub listen: SocketAddr,
+    /// `[server]`
+    pub server: ServerConfig,
+    /// `[reader]`
+    pub reader: Option<ReaderConfig>,
+    /// `[origins.*]` and `[tables.*]`
+    pub tables: sakuin::Config,
+    /// The file it was read from, to be read again at a reload.
+    file: Option<PathBuf>,
+    /// What was said outside the file, and holds after a reload too.
+    listen_instead: Option<SocketAddr>,
+}
+
+/// Where and how a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// The addresses to listen on, one at least; port 0 takes any free one.
+    pub listen: Vec<SocketAddr>,
+    /// Where the server tells of itself and is told to reload; on loopback.
+    pub admin: Option<SocketAddr>,
+    /// Certificate and key; without them, connections are plain.
+    pub tls: Option<Tls>,
+    /// An address that answers 200 while the server is ready, for what balances load in front of it.
+    pub health: Option<String>,
+    /// Which requests are logged.
+    pub log: AccessLog,
+}
+
+/// A certificate and its key, in PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Tls {
+    /// The certificate, and those between it and its authority.
+    pub cert: PathBuf,
+    /// The private key.
+    pub key: PathBuf,
+}
+
+/// Which requests are logged; none by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AccessLog {
+    /// One of this many, chosen in turn.
+    pub sample: Option<u64>,
+    /// Every one that takes longer.
+    pub slow: Option<Duration>,
+}
+
+/// The reading site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReaderConfig {
     /// The packed dictionary.
     pub dictionary: PathBuf,
     /// The SQLite file that holds the stories; created when absent.
@@ -29,101 +80,56 @@ pub struct Config {
     pub path: String,
 }
 
-/// Why a configuration was refused.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// The file could not be read.
-    #[error("cannot read `{file}`")]
-    Read {
-        /// The file as named.
-        file: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The file is not TOML.
-    #[error("{file}:{line}: {message}")]
-    Syntax {
-        /// The file as named.
-        file: String,
-        /// Its line, from 1.
-        line: usize,
-        /// What the parser said.
-        message: String,
-    },
-    /// A key or table that nothing reads.
-    #[error("{file}:{line}: unknown key `{key}`")]
-    UnknownKey {
-        /// The file as named.
-        file: String,
-        /// Its line, from 1.
-        line: usize,
-        /// The key with its table: `reader.dictionnary`.
-        key: String,
-        /// The known key most like it.
-        nearest: &'static str,
-    },
-    /// A value of the wrong sort or form.
-    #[error("{file}:{line}: `{key}` is {found}")]
-    Value {
-        /// The file as named.
-        file: String,
-        /// Its line, from 1.
-        line: usize,
-        /// The key with its table.
-        key: String,
-        /// What was found instead.
-        found: String,
-        /// What would do.
-        hint: String,
-    },
-    /// A key that has no default.
-    #[error("{file}: `reader.dictionary` is missing")]
-    NoDictionary {
-        /// The file as named.
-        file: String,
-    },
-    /// An address given outside the file, as by `--listen`.
-    #[error("`{value}` is no address to listen on")]
-    Listen {
-        /// The address as given.
-        value: String,
-    },
-}
-
-const LISTEN: &str = "127.0.0.1:8080";
+const LISTEN: SocketAddr = SocketAddr::new(LOOPBACK, 8080);
+const LOOPBACK: std::net::IpAddr = std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 const LISTEN_HINT: &str = "write an address and a port, such as `127.0.0.1:8080`";
-const TABLES: [&str; 2] = ["server", "reader"];
-const SERVER_KEYS: [&str; 1] = ["listen"];
-const READER_KEYS: [&str; 3] = ["dictionary", "stories", "path"];
+const ADMIN_HINT: &str =
+    "the admin door has no password, so it stays on loopback: `127.0.0.1:8081`";
+const DICTIONARY_HINT: &str =
+    "name a file written by `sakuin japanese pack`: `dictionary = \"japanese.skn\"`";
+const NOTHING_HINT: &str = "say what to serve: `[reader]` with a `dictionary`, or `[tables.NAME]`";
 
 impl Config {
     /// Reads a file; every path in it is relative to the file's folder.
     pub fn read(file: impl AsRef<Path>) -> Result<Config, ConfigError> {
         let file = file.as_ref();
-        let name = file.display().to_string();
-        match fs::read_to_string(file) {
-            Ok(text) => Config::parse(&text, &name, file.parent().unwrap_or(Path::new(""))),
-            Err(source) => Err(ConfigError::Read { file: name, source }),
+        let text = document::read(file)?;
+        let folder = file.parent().unwrap_or(Path::new(""));
+        let config = Config::parse(&text, &file.display().to_string(), folder)?;
+        Ok(Config { file: Some(file.to_owned()), ..config })
+    }
+
+    /// Reads the same file again, for a reload. Without a file, nothing can have changed.
+    pub(crate) fn read_again(&self) -> Result<Config, ConfigError> {
+        let Some(file) = &self.file else { return Ok(self.clone()) };
+        let mut config = Config::read(file)?;
+        if let Some(address) = self.listen_instead {
+            config.listen_at(address);
         }
+        Ok(config)
     }
 
     /// The configuration of a folder without a file: `japanese.skn` and `stories.db` in it.
     pub fn of_folder(folder: impl AsRef<Path>) -> Config {
-        let folder = folder.as_ref();
         Config {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            dictionary: folder.join("japanese.skn"),
-            stories: folder.join("stories.db"),
-            path: "/".to_owned(),
+            server: ServerConfig::default(),
+            reader: Some(ReaderConfig::of_folder(folder.as_ref())),
+            tables: sakuin::Config::default(),
+            file: None,
+            listen_instead: None,
         }
     }
 
     /// Listens on another address, as `--listen` asks.
-    pub fn listen_on(&mut self, address: &str) -> Result<(), ConfigError> {
-        let refused = || ConfigError::Listen { value: address.to_owned() };
-        self.listen = resolve(address).ok_or_else(refused)?;
+    pub fn listen_on(&mut self, address: &str) -> Result<(), Error> {
+        let found = resolve(address).ok_or_else(|| Error::Address { value: address.to_owned() })?;
+        self.listen_at(found);
         Ok(())
+    }
+
+    fn listen_at(&mut self, address: SocketAddr) {
+        self.listen_instead = Some(address);
+        self.server.listen = vec![address];
     }
 
     /// Reads a configuration from `text`; errors call it `file`, its paths are relative to `folder`.
@@ -132,61 +138,109 @@ impl Config {
     /// use sakuin_server::Config;
     /// let text = "[reader]\ndictionary = \"japanese.skn\"\n";
     /// let config = Config::parse(text, "sakuin.toml", "/srv".as_ref())?;
-    /// assert_eq!(config.dictionary, std::path::Path::new("/srv/japanese.skn"));
+    /// let reader = config.reader.expect("there is one");
+    /// assert_eq!(reader.dictionary, std::path::Path::new("/srv/japanese.skn"));
     /// # Ok::<(), sakuin_server::ConfigError>(())
     /// ```
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Config, ConfigError> {
-        let document = Document { text, file };
-        let root = DeTable::parse(text).map_err(|error| ConfigError::Syntax {
-            file: file.to_owned(),
-            line: document.line(error.span().unwrap_or_default()),
-            message: error.message().to_owned(),
-        })?;
-        let root = root.get_ref();
-        document.only_known("", root, &TABLES)?;
-
-        let mut config = Config::of_folder(folder);
-        if let Some(server) = document.table(root, "server")? {
-            document.only_known("server.", server, &SERVER_KEYS)?;
-            if let Some(listen) = document.string(server, "server", "listen")? {
-                config.listen = resolve(listen.value).ok_or_else(|| listen.refused(LISTEN_HINT))?;
-            }
+        let document = Document::parse(text, file, folder)?;
+        let root = document.root();
+        root.only_known(&["server", "reader", "origins", "tables"])?;
+        let server = root.section("server")?.map(|section| ServerConfig::of_section(&section));
+        let reader =
+            root.section("reader")?.map(|section| ReaderConfig::of_section(&section, folder));
+        let (server, reader) = (server.transpose()?, reader.transpose()?);
+        if reader.is_none() && root.setting("tables").is_none() {
+            return Err(root.missing("reader", NOTHING_HINT));
         }
-        let mut dictionary = None;
-        if let Some(reader) = document.table(root, "reader")? {
-            document.only_known("reader.", reader, &READER_KEYS)?;
-            dictionary = document.string(reader, "reader", "dictionary")?;
-            if let Some(stories) = document.string(reader, "reader", "stories")? {
-                config.stories = folder.join(stories_file(&stories)?);
-            }
-            if let Some(path) = document.string(reader, "reader", "path")? {
-                config.path = mount(&path)?;
-            }
-        }
-        let dictionary =
-            dictionary.ok_or_else(|| ConfigError::NoDictionary { file: file.to_owned() })?;
-        config.dictionary = folder.join(dictionary.value);
-        Ok(config)
+        Ok(Config {
+            server: server.unwrap_or_default(),
+            reader,
+            tables: sakuin::Config::default(),
+            file: None,
+            listen_instead: None,
+        })
     }
 }
 
-impl ConfigError {
-    /// What would cure it.
-    pub fn hint(&self) -> Option<String> {
-        Some(match self {
-            ConfigError::Read { .. } => {
-                "without a file name, the current folder's `japanese.skn` and `stories.db` are served"
-                    .to_owned()
+impl Default for ServerConfig {
+    fn default() -> ServerConfig {
+        ServerConfig {
+            listen: vec![LISTEN],
+            admin: None,
+            tls: None,
+            health: None,
+            log: AccessLog::default(),
+        }
+    }
+}
+
+impl ServerConfig {
+    fn of_section(section: &Section<'_>) -> Result<ServerConfig, ConfigError> {
+        section.only_known(&["listen", "admin", "tls", "health", "log"])?;
+        let mut server = ServerConfig::default();
+        if let Some(listen) = section.setting("listen") {
+            server.listen = listen.list().iter().map(address).collect::<Result<_, _>>()?;
+            if server.listen.is_empty() {
+                return Err(listen.refused(LISTEN_HINT));
             }
-            ConfigError::Syntax { .. } => return None,
-            ConfigError::UnknownKey { nearest, .. } => format!("did you mean `{nearest}`?"),
-            ConfigError::Value { hint, .. } => hint.clone(),
-            ConfigError::NoDictionary { .. } => {
-                "name a file written by `sakuin japanese pack`: `dictionary = \"japanese.skn\"`"
-                    .to_owned()
+        }
+        if let Some(admin) = section.setting("admin") {
+            let found = address(&admin)?;
+            if !found.ip().is_loopback() {
+                return Err(admin.refused(ADMIN_HINT));
             }
-            ConfigError::Listen { .. } => format!("{LISTEN_HINT} (the default is `{LISTEN}`)"),
+            server.admin = Some(found);
+        }
+        server.tls = section.section("tls")?.map(|tls| Tls::of_section(&tls)).transpose()?;
+        server.health = section.setting("health").map(|path| health(&path)).transpose()?;
+        if let Some(log) = section.section("log")? {
+            server.log = AccessLog::of_section(&log)?;
+        }
+        Ok(server)
+    }
+}
+
+impl Tls {
+    fn of_section(section: &Section<'_>) -> Result<Tls, ConfigError> {
+        section.only_known(&["cert", "key"])?;
+        let file = |key, hint| section.required(key, hint)?.path();
+        Ok(Tls {
+            cert: file("cert", "name a PEM file: `cert = \"server.crt\"`")?,
+            key: file("key", "name a PEM file: `key = \"server.key\"`")?,
         })
+    }
+}
+
+impl AccessLog {
+    fn of_section(section: &Section<'_>) -> Result<AccessLog, ConfigError> {
+        section.only_known(&["sample", "slow"])?;
+        let sample = section.setting("sample").map(|one_of| one_of.integer(1..=1_000_000_000));
+        let slow = section.setting("slow").map(|time| time.duration());
+        Ok(AccessLog { sample: sample.transpose()?, slow: slow.transpose()? })
+    }
+}
+
+impl ReaderConfig {
+    fn of_folder(folder: &Path) -> ReaderConfig {
+        ReaderConfig {
+            dictionary: folder.join("japanese.skn"),
+            stories: folder.join("stories.db"),
+            path: "/".to_owned(),
+        }
+    }
+
+    fn of_section(section: &Section<'_>, folder: &Path) -> Result<ReaderConfig, ConfigError> {
+        section.only_known(&["dictionary", "stories", "path"])?;
+        let mut reader = ReaderConfig::of_folder(folder);
+        reader.dictionary = section.required("dictionary", DICTIONARY_HINT)?.path()?;
+        if let Some(stories) = section.setting("stories") {
+            reader.stories = folder.join(stories_file(&stories)?);
+        }
+        if let Some(path) = section.setting("path") {
+            reader.path = mount(&path)?;
+        }
+        Ok(reader)
     }
 }
 
@@ -194,16 +248,19 @@ fn resolve(address: &str) -> Option<SocketAddr> {
     address.to_socket_addrs().ok()?.next()
 }
 
+fn address(setting: &Setting<'_>) -> Result<SocketAddr, ConfigError> {
+    resolve(setting.string()?).ok_or_else(|| setting.refused(LISTEN_HINT))
+}
+
 fn stories_file<'a>(stories: &Setting<'a>) -> Result<&'a str, ConfigError> {
-    let file = stories.value.strip_prefix("sqlite://").filter(|file| !file.is_empty());
+    let file = stories.string()?.strip_prefix("sqlite://").filter(|file| !file.is_empty());
     file.ok_or_else(|| stories.refused("stories are kept in SQLite: `sqlite://stories.db`"))
 }
 
 fn mount(path: &Setting<'_>) -> Result<String, ConfigError> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-    let inner = path.value.trim_matches('/');
-    let whole = path.value.starts_with('/') && path.value.bytes().all(plain);
-    if !whole || inner.contains("//") {
+    let text = path.string()?;
+    let inner = text.trim_matches('/');
+    if !is_plain_path(text) || inner.contains("//") {
         let hint =
             "it begins with a slash and holds letters, digits, `-`, `_`, `.`, `~`: `/reader/`";
         return Err(path.refused(hint));
@@ -211,100 +268,17 @@ fn mount(path: &Setting<'_>) -> Result<String, ConfigError> {
     Ok(if inner.is_empty() { "/".to_owned() } else { format!("/{inner}/") })
 }
 
-/// The text of a configuration, for naming the lines of what is refused.
-struct Document<'a> {
-    text: &'a str,
-    file: &'a str,
+fn health(path: &Setting<'_>) -> Result<String, ConfigError> {
+    let text = path.string()?;
+    if !is_plain_path(text) {
+        let hint =
+            "it begins with a slash and holds letters, digits, `-`, `_`, `.`, `~`: `/health`";
+        return Err(path.refused(hint));
+    }
+    Ok(text.to_owned())
 }
 
-/// A string of the document, with what is needed to refuse it.
-struct Setting<'a> {
-    document: &'a Document<'a>,
-    value: &'a str,
-    key: String,
-    span: Range<usize>,
-}
-
-impl Setting<'_> {
-    fn refused(&self, hint: &str) -> ConfigError {
-        let found = format!("`{}`", self.value);
-        self.document.refused(&self.key, self.span.clone(), found, hint)
-    }
-}
-
-impl Document<'_> {
-    fn line(&self, span: Range<usize>) -> usize {
-        1 + self.text.as_bytes()[..span.start.min(self.text.len())]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count()
-    }
-
-    fn only_known(
-        &self,
-        table: &str,
-        found: &DeTable<'_>,
-        known: &[&'static str],
-    ) -> Result<(), ConfigError> {
-        let unknown =
-            |key: &&Spanned<_>| !known.contains(&AsRef::<str>::as_ref(Spanned::get_ref(key)));
-        let Some(key) = found.keys().filter(unknown).min_by_key(|key| key.span().start) else {
-            return Ok(());
-        };
-        let likeness =
-            |name: &&&'static str| (strsim::jaro_winkler(name, key.get_ref()) * 1e6) as u64;
-        Err(ConfigError::UnknownKey {
-            file: self.file.to_owned(),
-            line: self.line(key.span()),
-            key: format!("{table}{}", key.get_ref()),
-            nearest: known.iter().max_by_key(likeness).expect("every table has keys"),
-        })
-    }
-
-    fn table<'t, 'i>(
-        &self,
-        root: &'t DeTable<'i>,
-        name: &str,
-    ) -> Result<Option<&'t DeTable<'i>>, ConfigError> {
-        let Some(value) = root.get(name) else { return Ok(None) };
-        match value.get_ref() {
-            DeValue::Table(table) => Ok(Some(table)),
-            other => {
-                let hint = format!("write a table: `[{name}]`");
-                Err(self.refused(
-                    name,
-                    value.span(),
-                    format!("of type {}", other.type_str()),
-                    &hint,
-                ))
-            }
-        }
-    }
-
-    fn string<'t>(
-        &'t self,
-        table: &'t DeTable<'_>,
-        name: &str,
-        key: &str,
-    ) -> Result<Option<Setting<'t>>, ConfigError> {
-        let Some(value) = table.get(key) else { return Ok(None) };
-        let (key, span) = (format!("{name}.{key}"), value.span());
-        match value.get_ref() {
-            DeValue::String(text) => Ok(Some(Setting { document: self, value: text, key, span })),
-            other => {
-                let found = format!("of type {}", other.type_str());
-                Err(self.refused(&key, span, found, "write a string, in quotes"))
-            }
-        }
-    }
-
-    fn refused(&self, key: &str, span: Range<usize>, found: String, hint: &str) -> ConfigError {
-        ConfigError::Value {
-            file: self.file.to_owned(),
-            line: self.line(span),
-            key: key.to_owned(),
-            found,
-            hint: hint.to_owned(),
-        }
-    }
+fn is_plain_path(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
+    text.starts_with('/') && text.bytes().all(plain)
 }

@@ -2,7 +2,9 @@
 
 use std::{io, net::SocketAddr};
 
-use crate::{ConfigError, StoriesError};
+use sakuin::{ConfigError, OpenError};
+
+use crate::StoriesError;
 
 /// Why a server was not started or a configuration not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +13,15 @@ pub enum Error {
     /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// An address given outside the file, as by `--listen`.
+    #[error("`{value}` is no address to listen on")]
+    Address {
+        /// The address as given.
+        value: String,
+    },
+    /// A table or its origin.
+    #[error(transparent)]
+    Tables(#[from] OpenError),
     /// The dictionary.
     #[error("cannot open the dictionary `{file}`")]
     Dictionary {
@@ -40,6 +51,10 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::Config(error) => error.hint(),
+            Error::Address { .. } => {
+                Some("write an address and a port, such as `127.0.0.1:8080`".to_owned())
+            }
+            Error::Tables(error) => error.hint(),
             Error::Dictionary { .. } => {
                 Some("`sakuin japanese pack --words EDICT -o japanese.skn` writes one".to_owned())
             }

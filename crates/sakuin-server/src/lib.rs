@@ -16,7 +16,7 @@ mod reply;
 mod server;
 
 pub use check::{Checked, check};
-pub use config::{Config, ConfigError};
+pub use config::{AccessLog, Config, ReaderConfig, ServerConfig, Tls};
 pub use error::Error;
 pub use reader::{
     day::{Day, Period},
@@ -25,4 +25,5 @@ pub use reader::{
     ruby::pieces as ruby_pieces,
     stories::{Added, Content, DayOfStories, Stories, StoriesError, Story, Writing},
 };
+pub use sakuin::ConfigError;
 pub use server::{Limits, Server, serve};

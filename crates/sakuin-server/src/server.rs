@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use crate::{
-    Config, Error,
+    Config, Error, ReaderConfig,
     check::old,
     pool::Pool,
     reader::{self, Reader, Shared, day::Day, stories::Stories},
@@ -77,22 +77,25 @@ impl Default for Limits {
 pub struct Server {
     listeners: Vec<TcpListener>,
     address: SocketAddr,
-    config: Config,
-    shared: Arc<Shared>,
+    reader: Option<(ReaderConfig, Arc<Shared>)>,
     limits: Limits,
 }
 
 impl Server {
     /// Opens the dictionary and the stories, and begins to listen.
     pub fn bind(config: &Config, limits: &Limits) -> Result<Server, Error> {
-        let dictionary = open_dictionary(config)?;
-        runtime()?.block_on(Stories::open(&config.stories))?;
-        let failed = |source| Error::Listen { address: config.listen, source };
-        let (listeners, address) = listen(config.listen, limits.loops).map_err(failed)?;
+        let wanted = config.server.listen[0];
+        let failed = |source| Error::Listen { address: wanted, source };
+        let (listeners, address) = listen(wanted, limits.loops).map_err(failed)?;
         let pool = Pool::start(limits.workers, limits.waiting).map_err(Error::Start)?;
-        let shared = Arc::new(Shared::new(dictionary, &config.path, pool));
-        let (config, limits) = (config.clone(), limits.clone());
-        Ok(Server { listeners, address, config, shared, limits })
+        let open = |reader: &ReaderConfig| {
+            let dictionary = open_dictionary(reader)?;
+            runtime()?.block_on(Stories::open(&reader.stories))?;
+            let shared = Arc::new(Shared::new(dictionary, &reader.path, pool));
+            Ok::<_, Error>((reader.clone(), shared))
+        };
+        let reader = config.reader.as_ref().map(open).transpose()?;
+        Ok(Server { listeners, address, reader, limits: limits.clone() })
     }
 
     /// Where it listens: with port 0, the port it was given.
@@ -102,7 +105,8 @@ impl Server {
 
     /// The address of its first page.
     pub fn url(&self) -> String {
-        format!("http://{}{}", self.address, self.config.path)
+        let path = self.reader.as_ref().map_or("/", |(config, _)| &config.path);
+        format!("http://{}{path}", self.address)
     }
 
     /// Serves until `stop` is done and the requests under way are answered.
@@ -112,10 +116,10 @@ impl Server {
         let first = listeners.next().expect("a server has a listener");
         let event_loop = |listener| EventLoop {
             listener,
-            reader: Reader {
-                stories: Stories::reader(&self.config.stories),
-                shared: self.shared.clone(),
-            },
+            reader: self.reader.as_ref().map(|(config, shared)| Reader {
+                stories: Stories::reader(&config.stories),
+                shared: shared.clone(),
+            }),
             limits: &self.limits,
             stopping: stopping.clone(),
         };
@@ -152,14 +156,16 @@ impl Server {
 /// the process at once. Warnings go to stderr.
 pub fn serve(config: &Config) -> Result<(), Error> {
     let server = Server::bind(config, &Limits::default())?;
-    for warning in old(server.shared.sources(), Day::today()) {
-        eprintln!("warning: {warning}");
+    if let Some((_, shared)) = &server.reader {
+        for warning in old(shared.sources(), Day::today()) {
+            eprintln!("warning: {warning}");
+        }
     }
     println!("{}", server.url());
     server.run(signals())
 }
 
-pub(crate) fn open_dictionary(config: &Config) -> Result<Dictionary, Error> {
+pub(crate) fn open_dictionary(config: &ReaderConfig) -> Result<Dictionary, Error> {
     Dictionary::open(&config.dictionary).map_err(|source| Error::Dictionary {
         file: config.dictionary.display().to_string(),
         source,
@@ -221,7 +227,7 @@ fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
 /// One core's share of the server.
 struct EventLoop<'a> {
     listener: TcpListener,
-    reader: Reader,
+    reader: Option<Reader>,
     limits: &'a Limits,
     stopping: CancellationToken,
 }
@@ -231,7 +237,7 @@ impl EventLoop<'_> {
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Error::Start)?;
         let connections = Connections {
             http: http(self.limits.header_time),
-            router: reader::router(self.reader),
+            router: self.reader.map(reader::router).unwrap_or_default(),
             graceful: GracefulShutdown::new(),
             stopping: self.stopping.clone(),
             header_time: self.limits.header_time,

@@ -22,6 +22,8 @@ mod map;
 )]
 mod origin;
 mod prepared;
+#[cfg(feature = "http-origin")]
+pub mod proxy;
 mod table;
 mod tables;
 mod template;

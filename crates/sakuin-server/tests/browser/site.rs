@@ -70,9 +70,10 @@ impl Site {
     pub(crate) fn start() -> Site {
         let folder = tempfile::tempdir().unwrap();
         let mut config = Config::of_folder(folder.path());
-        config.listen = "127.0.0.1:0".parse().unwrap();
-        fs::copy(dictionary(), &config.dictionary).unwrap();
-        import(&config.stories, "stories.jsonl", STORIES.as_bytes()).unwrap();
+        config.listen_on("127.0.0.1:0").unwrap();
+        let reader = config.reader.clone().unwrap();
+        fs::copy(dictionary(), &reader.dictionary).unwrap();
+        import(&reader.stories, "stories.jsonl", STORIES.as_bytes()).unwrap();
         let mut limits = Limits::default();
         limits.announce_time = Duration::ZERO;
         let server = Server::bind(&config, &limits).unwrap();

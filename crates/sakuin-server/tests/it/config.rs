@@ -13,6 +13,10 @@ fn parse(text: &str) -> Result<Config, String> {
     })
 }
 
+fn listen(config: &Config) -> Vec<String> {
+    config.server.listen.iter().map(ToString::to_string).collect()
+}
+
 fn refusal(text: &str) -> String {
     parse(text).unwrap_err()
 }
@@ -20,13 +24,18 @@ fn refusal(text: &str) -> String {
 #[test]
 fn only_the_dictionary_must_be_named() {
     let config = parse("[reader]\ndictionary = \"japanese.skn\"").unwrap();
-    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
-    assert_eq!(config.dictionary, Path::new("/srv/japanese.skn"));
-    assert_eq!(config.stories, Path::new("/srv/stories.db"));
-    assert_eq!(config.path, "/");
-    insta::assert_snapshot!(refusal("[server]\nlisten = \"127.0.0.1:80\""), @"
-    sakuin.toml: `reader.dictionary` is missing
+    assert_eq!(listen(&config), ["127.0.0.1:8080"]);
+    let reader = config.reader.unwrap();
+    assert_eq!(reader.dictionary, Path::new("/srv/japanese.skn"));
+    assert_eq!(reader.stories, Path::new("/srv/stories.db"));
+    assert_eq!(reader.path, "/");
+    insta::assert_snapshot!(refusal("[server]\n[reader]\npath = \"/\""), @"
+    sakuin.toml:2: `reader.dictionary` is missing
     hint: name a file written by `sakuin japanese pack`: `dictionary = \"japanese.skn\"`
+    ");
+    insta::assert_snapshot!(refusal("[server]\nlisten = \"127.0.0.1:80\""), @"
+    sakuin.toml:1: `reader` is missing
+    hint: say what to serve: `[reader]` with a `dictionary`, or `[tables.NAME]`
     ");
 }
 
@@ -36,10 +45,43 @@ fn every_key_is_taken_and_paths_belong_to_the_folder() {
         "[server]\nlisten = \"[::1]:0\"\n[reader]\ndictionary = \"/d.skn\"\nstories = \"sqlite://data/s.db\"\npath = \"/read\"",
     )
     .unwrap();
-    assert_eq!(config.listen.to_string(), "[::1]:0");
-    assert_eq!(config.dictionary, Path::new("/d.skn"));
-    assert_eq!(config.stories, Path::new("/srv/data/s.db"));
-    assert_eq!(config.path, "/read/");
+    assert_eq!(listen(&config), ["[::1]:0"]);
+    let reader = config.reader.unwrap();
+    assert_eq!(reader.dictionary, Path::new("/d.skn"));
+    assert_eq!(reader.stories, Path::new("/srv/data/s.db"));
+    assert_eq!(reader.path, "/read/");
+}
+
+#[test]
+fn a_server_listens_in_several_places_and_logs_some() {
+    let server = "[server]\nlisten = [\"127.0.0.1:80\", \"[::1]:80\"]\nadmin = \"127.0.0.1:81\"\n\
+        tls = { cert = \"a.crt\", key = \"/a.key\" }\nhealth = \"/api/v1/health\"\n\
+        log = { sample = 1000, slow = \"100ms\" }\n[reader]\ndictionary = \"d\"";
+    let config = parse(server).unwrap();
+    assert_eq!(listen(&config), ["127.0.0.1:80", "[::1]:80"]);
+    assert_eq!(config.server.admin.unwrap().to_string(), "127.0.0.1:81");
+    let tls = config.server.tls.unwrap();
+    assert_eq!((tls.cert.as_path(), tls.key.as_path()), ("/srv/a.crt".as_ref(), "/a.key".as_ref()));
+    assert_eq!(config.server.health.as_deref(), Some("/api/v1/health"));
+    assert_eq!(config.server.log.sample, Some(1000));
+    assert_eq!(config.server.log.slow, Some(std::time::Duration::from_millis(100)));
+
+    insta::assert_snapshot!(refusal("[server]\nadmin = \"0.0.0.0:8081\""), @"
+    sakuin.toml:2: `server.admin` is `0.0.0.0:8081`
+    hint: the admin door has no password, so it stays on loopback: `127.0.0.1:8081`
+    ");
+    insta::assert_snapshot!(refusal("[server]\nlisten = []"), @"
+    sakuin.toml:2: `server.listen` is `[]`
+    hint: write an address and a port, such as `127.0.0.1:8080`
+    ");
+    insta::assert_snapshot!(refusal("[server]\ntls = { cert = \"a.crt\" }"), @"
+    sakuin.toml:2: `server.tls.key` is missing
+    hint: name a PEM file: `key = \"server.key\"`
+    ");
+    insta::assert_snapshot!(refusal("[server]\nlog = { samples = 3 }"), @"
+    sakuin.toml:2: unknown key `server.log.samples`
+    hint: did you mean `sample`?
+    ");
 }
 
 #[test]
@@ -52,8 +94,8 @@ fn unknown_keys_are_named_with_their_nearest() {
     sakuin.toml:3: unknown key `sever`
     hint: did you mean `server`?
     ");
-    insta::assert_snapshot!(refusal("[server]\nport = 80"), @"
-    sakuin.toml:2: unknown key `server.port`
+    insta::assert_snapshot!(refusal("[server]\nlisten_on = 80"), @"
+    sakuin.toml:2: unknown key `server.listen_on`
     hint: did you mean `listen`?
     ");
 }
@@ -87,7 +129,7 @@ fn values_are_refused_by_line() {
 fn the_command_line_may_listen_elsewhere() {
     let mut config = Config::of_folder("/srv");
     config.listen_on("127.0.0.1:0").unwrap();
-    assert_eq!(config.listen.port(), 0);
+    assert_eq!(listen(&config), ["127.0.0.1:0"]);
     let error = config.listen_on("nowhere").unwrap_err();
     assert_eq!(error.to_string(), "`nowhere` is no address to listen on");
 }

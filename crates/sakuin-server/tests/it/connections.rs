@@ -91,8 +91,8 @@ fn whole_answer(stream: &mut TcpStream) -> bool {
 fn an_address_that_is_taken_is_refused() {
     let site = Site::with_stories();
     let mut config = sakuin_server::Config::of_folder(site.folder.path());
-    config.dictionary = crate::support::dictionary().to_owned();
-    config.listen = site.address;
+    config.reader.as_mut().unwrap().dictionary = crate::support::dictionary().to_owned();
+    config.listen_on(&site.address.to_string()).unwrap();
     let error = Server::bind(&config, &limits()).err().expect("two servers on one port");
     assert!(matches!(error, Error::Listen { address, .. } if address == site.address), "{error}");
     assert!(error.hint().unwrap().contains("--listen"));

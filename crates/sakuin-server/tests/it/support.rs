@@ -82,7 +82,7 @@ impl Site {
             dictionary()
         );
         let config = Config::parse(&text, "test.toml", folder.path()).unwrap();
-        import(&config.stories, "test.jsonl", stories.as_bytes()).unwrap();
+        import(&config.reader.as_ref().unwrap().stories, "test.jsonl", stories.as_bytes()).unwrap();
         let server = Server::bind(&config, limits).unwrap();
         let (address, url) = (server.address(), server.url());
         let (stop, stopped) = oneshot::channel::<()>();

@@ -1,4 +1,8 @@
-//! Contents: what configurations say, tables by name, mappings, and origins on their bad days.
+//! Tests of tables by name.
+//!
+//! - `config`: what configurations say, and how they are refused
+//! - `map`: jq programs over good, odd and hostile answers
+//! - `tables`: tables of a configuration, opened and asked
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
