@@ -2,6 +2,8 @@
 //!
 //! - `config`: what configurations say, and how they are refused
 //! - `map`: jq programs over good, odd and hostile answers
+//! - `http_origin`, over `loopback`: an HTTP origin on its bad days
+//! - `reopen`: cached tables of a configuration that changes
 //! - `tables`: tables of a configuration, opened and asked
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -12,4 +14,6 @@ mod http_origin;
 #[cfg(feature = "http-origin")]
 mod loopback;
 mod map;
+#[cfg(feature = "http-origin")]
+mod reopen;
 mod tables;
