@@ -14,7 +14,7 @@ use http::{
 };
 use http_body_util::BodyExt;
 use sakuin_cache::{
-    Failure, FailureKind, Fetched, Fill, Kind, Origin,
+    Failure, FailureKind, Fetched, Fill, Guard, Kind, Origin, SystemClock,
     rfc9111::{
         self, Freshness, accepted_codings, confirms, freshness, initial_age, refreshed, storable,
         strip_hop_by_hop, validate,
@@ -37,6 +37,7 @@ pub(super) struct Upstream {
     pub(super) base: Base,
     pub(super) waiting: Waiting,
     client: reqwest::Client,
+    guard: Guard<SystemClock>,
     /// Sent with every request.
     headers: HeaderMap,
     timeout: Duration,
@@ -53,17 +54,19 @@ impl Origin for Fetches {
 
     async fn fetch(&self, key: &str, previous: Option<&Value>) -> Result<Fetched<Value>, Failure> {
         let upstream = &*self.0;
-        let previous = previous.and_then(|value| match value {
-            Value::Kept(kept) => Some(kept),
-            Value::Passed => None,
-        });
+        let previous = previous.and_then(Option::as_ref);
         let (asked, reply) = match upstream.waiting.take(key) {
             Some(Asked { number, headers, reply }) => ((number, headers), Some(reply)),
             // A refresh that nobody waits for repeats what it was chosen by.
-            None => ((0, previous.map(|kept| repeated(kept)).unwrap_or_default()), None),
+            None => ((0, previous.map(repeated).unwrap_or_default()), None),
         };
-        let outcome = tokio::time::timeout(upstream.timeout, upstream.fetch(key, previous, asked));
-        let (fetched, passed) = outcome.await.unwrap_or_else(|_| (Err(late()), None));
+        let mut passed = None;
+        let attempt = async {
+            let (fetched, response) = upstream.fetch(key, previous, asked).await;
+            passed = response;
+            fetched
+        };
+        let fetched = upstream.guard.once(attempt).await;
         if let Some((reply, response)) = reply.zip(passed) {
             // Whoever waited for it may have left.
             let _ = reply.send(response);
@@ -87,6 +90,7 @@ impl Upstream {
         base: Base,
         origin: &config::Http,
         client: reqwest::Client,
+        guard: Guard<SystemClock>,
         runtime: Handle,
     ) -> Upstream {
         let headers = origin.headers.iter().filter_map(|(name, value)| {
@@ -98,6 +102,7 @@ impl Upstream {
             base,
             waiting: Waiting::default(),
             client,
+            guard,
             headers: headers.collect(),
             timeout: origin.timeout,
             max_answer: origin.max_answer,
@@ -115,21 +120,24 @@ impl Upstream {
         let (parts, body) = request.into_parts();
         let mut headers = parts.headers;
         self.outgoing(&mut headers, parts.version);
-        let (upstream, url) = (self.clone(), target.url.clone());
+        let (upstream, url, body) = (self.clone(), target.url.clone(), Sent::of(body));
         let answered = self.runtime.spawn(async move {
-            let (body, sent) = Sent::new(body);
-            // A long upload is no late answer.
-            let late = async {
-                let _ = sent.await;
-                tokio::time::sleep(upstream.timeout).await;
+            let mut refused = None;
+            let attempt = async {
+                let received = upstream.send(parts.method, url, headers, body).await?;
+                match failure(&received.response) {
+                    None => Ok(received),
+                    Some(failure) => {
+                        refused = Some(received);
+                        Err(failure)
+                    }
+                }
             };
-            tokio::select! {
-                received = upstream.send(parts.method, url, headers, body) => received,
-                () = late => Err(self::late()),
-            }
+            let received = upstream.guard.once(attempt).await;
+            received.or_else(|failure| refused.ok_or(failure))
         });
         let received = answered.await.unwrap_or_else(|_| Err(broken()))?;
-        Ok(received.response.map(|body| Passing::new(body, self.timeout)))
+        Ok(received.response.map(|body| Passing::of(body, self.timeout)))
     }
 
     async fn fetch(
@@ -153,19 +161,16 @@ impl Upstream {
             Err(failure) => return (Err(failure), None),
         };
         let status = received.response.status();
-        if is_failure(status) {
-            let failure = refused(status, received.response.headers());
-            return (
-                Err(failure),
-                Some(received.response.map(|body| Passing::new(body, self.timeout))),
-            );
+        if let Some(failure) = failure(&received.response) {
+            let response = received.response.map(|body| Passing::of(body, self.timeout));
+            return (Err(failure), Some(response));
         }
         let headers = received.response.headers().clone();
         let Some(fill) = self.fill(key, previous, number, &asked, status, headers, &received)
         else {
             return (
                 Ok(Fetched::New(passed())),
-                Some(received.response.map(|body| Passing::new(body, self.timeout))),
+                Some(received.response.map(|body| Passing::of(body, self.timeout))),
             );
         };
         let (parts, body) = received.response.into_parts();
@@ -286,7 +291,7 @@ impl Upstream {
             let missing = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
             Fill {
                 bytes: kept.weight(),
-                value: Value::Kept(kept),
+                value: Some(kept),
                 kind: if missing { Kind::Missing } else { Kind::Found },
                 tags: Vec::new(),
                 lifetimes: Some(lifetimes),
@@ -343,7 +348,7 @@ fn response_of(kept: &Kept) -> Response<Body> {
 /// Nothing to keep.
 fn passed() -> Fill<Value> {
     Fill {
-        value: Value::Passed,
+        value: None,
         kind: Kind::Unstorable,
         bytes: size_of::<Value>(),
         tags: Vec::new(),
@@ -352,19 +357,19 @@ fn passed() -> Fill<Value> {
     }
 }
 
-/// The failures in whose place something stale may be served (RFC 5861 4).
-fn is_failure(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 500 | 502 | 503 | 504)
-}
-
-fn refused(status: StatusCode, headers: &HeaderMap) -> Failure {
-    let seconds =
-        headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    Failure {
-        kind: FailureKind::Refused,
-        cause: format!("the origin answered {}", status.as_u16()),
-        retry_after: seconds.map(Duration::from_secs),
+/// The failure that a response tells of, in whose place something stale may be served (RFC 5861 4).
+fn failure(response: &Response<reqwest::Body>) -> Option<Failure> {
+    let status = response.status().as_u16();
+    if !matches!(status, 500 | 502 | 503 | 504) {
+        return None;
     }
+    let seconds = response.headers().get(header::RETRY_AFTER);
+    let seconds = seconds.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    Some(Failure {
+        kind: FailureKind::Refused,
+        cause: format!("the origin answered {status}"),
+        retry_after: seconds.map(Duration::from_secs),
+    })
 }
 
 fn failed(error: &reqwest::Error) -> Failure {
