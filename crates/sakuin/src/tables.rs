@@ -9,6 +9,8 @@ use crate::{
     config::{self, CachedTable},
     origin::Origins,
 };
+#[cfg(feature = "http-origin")]
+use crate::{origin::Kind, proxy::Proxy};
 
 /// Tables that were opened together.
 ///
@@ -33,6 +35,8 @@ use crate::{
 /// ```
 pub struct Tables {
     tables: BTreeMap<String, Arc<Table>>,
+    #[cfg(feature = "http-origin")]
+    proxies: BTreeMap<String, Arc<Proxy>>,
     live: Option<Live>,
     config: Config,
 }
@@ -54,8 +58,14 @@ impl Tables {
     /// Opens every table of `config`. Cached tables share two background threads for their origins, which need
     /// not answer yet.
     pub fn open(config: &Config) -> Result<Tables, OpenError> {
-        let nothing = Config::default();
-        Tables { tables: BTreeMap::new(), live: None, config: nothing }.reopen(config)
+        let nothing = Tables {
+            tables: BTreeMap::new(),
+            #[cfg(feature = "http-origin")]
+            proxies: BTreeMap::new(),
+            live: None,
+            config: Config::default(),
+        };
+        nothing.reopen(config)
     }
 
     /// Opens the tables of a changed configuration. Those whose description and origin are the same go on as
@@ -68,15 +78,28 @@ impl Tables {
             false => None,
         };
         let mut tables = BTreeMap::new();
+        #[cfg(feature = "http-origin")]
+        let mut proxies = BTreeMap::new();
         for (name, description) in &config.tables {
             let table = match (description, &live) {
                 (config::Table::Packed { file, .. }, _) => self.packed(name, file)?,
-                (config::Table::Cached(cached), Some(live)) => self.cached(name, cached, live)?,
+                #[cfg(feature = "http-origin")]
+                (config::Table::Cached(table), Some(live)) if table.ask == config::Ask::Proxy => {
+                    proxies.insert(name.clone(), self.proxy(name, table, live)?);
+                    continue;
+                }
+                (config::Table::Cached(table), Some(live)) => self.cached(name, table, live)?,
                 (config::Table::Cached(_), None) => continue,
             };
             tables.insert(name.clone(), table);
         }
-        Ok(Tables { tables, live, config: config.clone() })
+        Ok(Tables {
+            tables,
+            #[cfg(feature = "http-origin")]
+            proxies,
+            live,
+            config: config.clone(),
+        })
     }
 
     /// The configuration they were opened from.
@@ -87,6 +110,13 @@ impl Tables {
     /// The table of a name.
     pub fn table(&self, name: &str) -> Option<&Arc<Table>> {
         self.tables.get(name)
+    }
+
+    /// Every caching proxy (`mode = "rfc9111"`) with its name, in the order of names. They answer requests rather than
+    /// keys, so they are not among the tables.
+    #[cfg(feature = "http-origin")]
+    pub fn proxies(&self) -> impl Iterator<Item = (&str, &Arc<Proxy>)> {
+        self.proxies.iter().map(|(name, proxy)| (name.as_str(), proxy))
     }
 
     /// Every table with its name, in the order of names.
@@ -140,6 +170,39 @@ impl Tables {
             opened.adopt(before);
         }
         Ok(Arc::new(Table::Cached(opened)))
+    }
+
+    /// A caching proxy; the one before if it is described alike.
+    #[cfg(feature = "http-origin")]
+    fn proxy(
+        &self,
+        name: &str,
+        description: &CachedTable,
+        live: &Live,
+    ) -> Result<Arc<Proxy>, OpenError> {
+        let refused = |cause: String| OpenError::Table { table: name.to_owned(), cause };
+        let origin = &description.origin;
+        if let (Some(before), Some(config::Table::Cached(described)), Some(old)) =
+            (self.proxies.get(name), self.config.tables.get(name), &self.live)
+            && **described == *description
+            && live.origins.is_same(origin, &old.origins)
+        {
+            return Ok(before.clone());
+        }
+        let shared = live.origins.origin(origin);
+        let found = shared.map(|shared| (shared.config(), &shared.kind));
+        let Some((config::Origin::Http(config), Kind::Http(http))) = found else {
+            return Err(refused(format!("there is no HTTP origin `{origin}`")));
+        };
+        let proxy = Proxy::new(
+            description.route.as_deref().unwrap_or("/"),
+            config,
+            http.client().clone(),
+            http.guard().clone(),
+            description.options.clone(),
+            live.background.handle().clone(),
+        );
+        proxy.map(Arc::new).map_err(|error| refused(error.to_string()))
     }
 
     fn cached_before(

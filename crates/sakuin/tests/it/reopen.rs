@@ -112,6 +112,32 @@ async fn tables_may_be_dropped_on_an_event_loop_and_by_their_last_user() {
     late.expect("it ends").unwrap_err();
 }
 
+#[tokio::test]
+async fn a_caching_proxy_stands_beside_the_tables() {
+    const PROXY: &str = r#"
+        [origins.wiki]
+        url = "http://@/"
+        [tables.wiki]
+        kind = "cached"
+        origin = "wiki"
+        mode = "rfc9111"
+        route = "/wiki/"
+    "#;
+    let (loopback, _) = start().await;
+    let before = Tables::open(&config(&loopback, PROXY)).unwrap();
+    let proxy = |tables: &Tables| {
+        assert!(tables.table("wiki").is_none() && tables.iter().next().is_none());
+        let (name, proxy) = tables.proxies().next().unwrap();
+        assert!(name == "wiki" && proxy.covers("/wiki/Main") && !proxy.covers("/other"));
+        proxy.clone()
+    };
+    let same = before.reopen(&config(&loopback, PROXY)).unwrap();
+    assert!(Arc::ptr_eq(&proxy(&before), &proxy(&same)));
+    let roomier = PROXY.replace("route", "max_bytes = \"1GiB\"\nroute");
+    let other = before.reopen(&config(&loopback, &roomier)).unwrap();
+    assert!(!Arc::ptr_eq(&proxy(&before), &proxy(&other)));
+}
+
 #[test]
 fn programs_that_are_not_async_wait_for_the_answer() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
