@@ -12,10 +12,6 @@
 
 mod flights;
 mod guard;
-/// Headers as times and as yes or no, against the RFC's words and another implementation.
-mod rfc9111;
-/// The clock moved by hand, and the origin that answers when told to.
-mod support;
 mod model;
 mod rfc9111;
 mod room;
