@@ -41,16 +41,15 @@ struct Body<V> {
 /// The generations of a table's entries: a purge of all raises them and touches no entry.
 #[derive(Debug)]
 pub(crate) struct Generations {
-    /// Entries of earlier ones must be fetched anew.
+    /// Entries of earlier ones must be fetched anew. Even.
     current: AtomicU64,
-    /// Entries of earlier ones are forgotten.
+    /// Entries of earlier ones are forgotten. Odd, and less than `current`: no entry is made with it, but one
+    /// whose freshness alone was taken gets it.
     kept: AtomicU64,
 }
 
-/// The generation of an entry that a purge of its key took out.
-const FORGOTTEN: u64 = 0;
-/// The generation of an entry that must be fetched anew.
-pub(crate) const OUTDATED: u64 = 1;
+/// The generation of an entry that is in no table, or that a purge took out.
+pub(crate) const FORGOTTEN: u64 = 0;
 
 /// An allocation costs this much beside what was asked for: a header, and rounding up.
 pub(crate) const ALLOCATION: usize = 16;
@@ -163,9 +162,9 @@ impl<V> Entry<V> {
     }
 
     /// Takes back its freshness, or all of it.
-    pub(crate) fn purge(&self, depth: Depth) {
+    pub(crate) fn purge(&self, depth: Depth, generations: &Generations) {
         let generation = match depth {
-            Depth::Soft => OUTDATED,
+            Depth::Soft => generations.outdated(),
             Depth::Hard => FORGOTTEN,
         };
         self.generation.fetch_min(generation, Ordering::AcqRel);
@@ -191,7 +190,7 @@ impl<V> Entry<V> {
 
 impl Default for Generations {
     fn default() -> Generations {
-        Generations { current: AtomicU64::new(OUTDATED + 1), kept: AtomicU64::new(FORGOTTEN + 1) }
+        Generations { current: AtomicU64::new(2), kept: AtomicU64::new(1) }
     }
 }
 
@@ -200,10 +199,15 @@ impl Generations {
         self.current.load(Ordering::Acquire)
     }
 
+    /// That of an entry which is kept and must be fetched anew.
+    pub(crate) fn outdated(&self) -> u64 {
+        self.kept.load(Ordering::Acquire)
+    }
+
     /// How much of an entry a purge took: all of it, its freshness, or nothing.
     pub(crate) fn purged<V>(&self, entry: &Entry<V>) -> Option<Depth> {
         let generation = entry.generation.load(Ordering::Acquire);
-        if generation < self.kept.load(Ordering::Acquire) {
+        if generation < self.outdated() {
             Some(Depth::Hard)
         } else {
             (generation < self.current()).then_some(Depth::Soft)
@@ -212,9 +216,9 @@ impl Generations {
 
     /// Puts every entry there is in the past.
     pub(crate) fn purge(&self, depth: Depth) {
-        let next = self.current.fetch_add(1, Ordering::AcqRel) + 1;
+        let next = self.current.fetch_add(2, Ordering::AcqRel) + 2;
         if depth == Depth::Hard {
-            self.kept.fetch_max(next, Ordering::AcqRel);
+            self.kept.fetch_max(next - 1, Ordering::AcqRel);
         }
     }
 }

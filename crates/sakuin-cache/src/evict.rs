@@ -15,7 +15,7 @@ use std::{
     },
 };
 
-use hashbrown::HashTable;
+use hashbrown::{HashTable, hash_table::OccupiedEntry};
 
 use crate::entry::ALLOCATION;
 
@@ -123,10 +123,6 @@ impl Evictor {
         }
     }
 
-    pub(crate) fn clear(&mut self) {
-        *self = Evictor::new(self.max_bytes);
-    }
-
     /// The next slot to go, as long as there is too much.
     pub(crate) fn victim(&mut self) -> Option<Arc<Slot>> {
         while self.bytes() > self.max_bytes {
@@ -225,6 +221,6 @@ impl Ghosts {
     }
 
     fn take(&mut self, hash: u64) -> bool {
-        self.hashes.find_entry(hash, |own| *own == hash).map(|entry| entry.remove()).is_ok()
+        self.hashes.find_entry(hash, |own| *own == hash).map(OccupiedEntry::remove).is_ok()
     }
 }

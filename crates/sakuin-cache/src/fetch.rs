@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::{
     CacheError, Clock, Depth, Entry, Failure, FailureKind, Fetched, Fill, Kind, Lifetimes, Origin,
     Tick,
-    entry::OUTDATED,
+    entry::FORGOTTEN,
     flight::Pilot,
     sync::{lock, spawn},
     table::{Inner, Seed},
@@ -70,7 +70,7 @@ impl<O: Origin, C: Clock> Fetch<O, C> {
             return Err(CacheError::Crowded);
         }
         let (sender, landing) = oneshot::channel();
-        let seed = Seed { previous: None, generation: OUTDATED };
+        let seed = Seed { previous: None, generation: FORGOTTEN };
         Fetch::spawn(table, key, seed, Strip::Request(sender));
         landing.await.map_err(|_| CacheError::Origin(Failure::broken()))
     }
@@ -114,7 +114,10 @@ impl<O: Origin, C: Clock> Fetch<O, C> {
         purged: Option<Depth>,
         now: Tick,
     ) -> Landing<O::Value> {
-        let generation = if purged.is_some() { OUTDATED } else { self.seed.generation };
+        let generation = match purged {
+            None => self.seed.generation,
+            Some(_) => self.table.generations.outdated(),
+        };
         let entry = match (fetched, &self.seed.previous) {
             (Ok(Fetched::New(fill)), _) if fill.kind == Kind::Unstorable => {
                 self.table.store.remove_if(&self.key, |_| true);
@@ -167,7 +170,7 @@ impl<O: Origin, C: Clock> Fetch<O, C> {
             stale_while_revalidate: Duration::ZERO,
             stale_if_error: Duration::ZERO,
         };
-        Arc::new(Entry::new(&self.key, fill, lifetimes, self.asked, OUTDATED))
+        Arc::new(Entry::new(&self.key, fill, lifetimes, self.asked, FORGOTTEN))
     }
 
     fn remember_unstorable(&self, now: Tick) {

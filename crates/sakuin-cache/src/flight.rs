@@ -186,6 +186,12 @@ impl<T: Send + Sync + 'static> Flights<T> {
         Some((self.begin(&mut shard, key), seed))
     }
 
+    /// Does something while no flight of `key` can begin or land.
+    pub(crate) fn hold<R>(&self, key: &str, what: impl FnOnce() -> R) -> R {
+        let _shard = self.inner.shard(key);
+        what()
+    }
+
     /// A number of a key's own, another in every process.
     pub(crate) fn hash(&self, key: &str) -> u64 {
         self.inner.hasher.hash_one(key)

@@ -18,6 +18,8 @@ mod guard;
 mod origin;
 mod purge;
 pub mod rfc9111;
+#[cfg(test)]
+mod schedules;
 mod stats;
 mod store;
 mod sync;

@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use crate::{
     Answer, Clock, Depth, Entry, Failure, Fill, Flights, Kind, Lifetimes, Origin, Purge, Source,
     State, Stats, Strategy, SystemClock, Tick,
-    entry::{Generations, OUTDATED},
+    entry::Generations,
     fetch::{Fetch, Landing},
     flight::Boarding,
     stats::{Counters, Ending},
@@ -145,6 +145,9 @@ pub(crate) struct Absences {
     bytes: usize,
 }
 
+/// What is served, and as what.
+type Served<V> = (Arc<Entry<V>>, Source);
+
 /// What a flight needs to know at its start.
 pub(crate) struct Seed<V> {
     pub(crate) previous: Option<Arc<Entry<V>>>,
@@ -219,46 +222,22 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
     /// Purges entries, and keeps flights under way from storing what they began to fetch before. Returns how
     /// many entries it found. A soft purge of all costs nothing, of a prefix or tag a walk over all entries.
     pub fn purge(&self, purge: Purge<'_>, depth: Depth) -> usize {
-        let inner = &*self.inner;
         // The flights first: one that has not landed by then will see the mark, and what the others stored is
-        // met below.
+        // met in the store.
+        let flights = &self.inner.flights;
         match purge {
-            Purge::All => {
-                inner.generations.purge(depth);
-                inner.flights.purge(depth, |_| true);
-                let found = inner.store.len();
-                if depth == Depth::Hard {
-                    inner.store.clear();
-                }
-                return found;
+            Purge::Key(key) => self.purge_key(key, depth),
+            Purge::Prefix(prefix) => {
+                flights.purge(depth, |key| key.starts_with(prefix));
+                self.purge_where(depth, |key, _| key.starts_with(prefix))
             }
-            Purge::Key(key) => {
-                inner.flights.purge_key(depth, key);
-                let Some(entry) = inner.store.get(key) else { return 0 };
-                entry.purge(depth);
-                inner.store.remove_if(key, Entry::is_forgotten);
-                return 1;
+            Purge::Tag(tag) => {
+                // Which tags the answer of a flight will have, nobody knows yet.
+                flights.purge(depth, |_| true);
+                self.purge_where(depth, |_, entry| entry.has_tag(tag))
             }
-            Purge::Prefix(prefix) => inner.flights.purge(depth, |key| key.starts_with(prefix)),
-            // Which tags the answer of a flight will have, nobody knows yet.
-            Purge::Tag(_) => inner.flights.purge(depth, |_| true),
+            Purge::All => self.purge_all(depth),
         }
-        let covers = |key: &str, entry: &Entry<O::Value>| match purge {
-            Purge::Prefix(prefix) => key.starts_with(prefix),
-            Purge::Tag(tag) => entry.has_tag(tag),
-            Purge::Key(_) | Purge::All => unreachable!("purged above"),
-        };
-        let mut found: Vec<Box<str>> = Vec::new();
-        inner.store.for_each(&mut |key, entry| {
-            if covers(key, entry) {
-                entry.purge(depth);
-                found.push(key.into());
-            }
-        });
-        if depth == Depth::Hard {
-            found.iter().for_each(|key| inner.store.remove_if(key, Entry::is_forgotten));
-        }
-        found.len()
     }
 
     /// Takes over every entry of another table, as after a change of strategy; ages go on. What this table
@@ -267,20 +246,18 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
         let inner = &*self.inner;
         let (there, now) = (other.inner.clock.now(), inner.clock.now());
         let generation = inner.generations.current();
-        let mut adopted: Vec<(Box<str>, Arc<Entry<O::Value>>)> = Vec::new();
+        let mut adopted = Vec::new();
         other.inner.store.for_each(&mut |key, entry| {
             let generation = match other.inner.generations.purged(entry) {
                 None => generation,
-                Some(Depth::Soft) => OUTDATED,
+                Some(Depth::Soft) => inner.generations.outdated(),
                 Some(Depth::Hard) => return,
             };
             let entry = entry.adopted(key, entry.age(there), now, generation);
-            adopted.push((key.into(), Arc::new(entry)));
+            adopted.push((Box::<str>::from(key), Arc::new(entry)));
         });
         for (key, entry) in adopted {
-            if inner.store.get(&key).is_none() {
-                inner.keep(&key, entry);
-            }
+            inner.keep_if_new(&key, entry);
         }
     }
 
@@ -291,7 +268,7 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
         let inner = &*self.inner;
         for (key, fill) in values {
             let key = key.as_ref();
-            if fill.kind == Kind::Unstorable || inner.store.get(key).is_some() {
+            if fill.kind == Kind::Unstorable {
                 continue;
             }
             let mut lifetimes = inner.lifetimes(&fill);
@@ -299,7 +276,7 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
             lifetimes.fresh -= lifetimes.fresh / 10 * part / 1024;
             let generation = inner.generations.current();
             let entry = Entry::new(key, fill, lifetimes, inner.clock.now(), generation);
-            inner.keep(key, Arc::new(entry));
+            inner.keep_if_new(key, Arc::new(entry));
         }
     }
 
@@ -332,6 +309,41 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
         &self.inner.origin
     }
 
+    fn purge_key(&self, key: &str, depth: Depth) -> usize {
+        let inner = &*self.inner;
+        inner.flights.purge_key(depth, key);
+        let Some(entry) = inner.store.get(key) else { return 0 };
+        entry.purge(depth, &inner.generations);
+        inner.store.remove_if(key, Entry::is_forgotten);
+        1
+    }
+
+    fn purge_where(&self, depth: Depth, covers: impl Fn(&str, &Entry<O::Value>) -> bool) -> usize {
+        let inner = &*self.inner;
+        let mut found: Vec<Box<str>> = Vec::new();
+        inner.store.for_each(&mut |key, entry| {
+            if covers(key, entry) {
+                entry.purge(depth, &inner.generations);
+                found.push(key.into());
+            }
+        });
+        if depth == Depth::Hard {
+            found.iter().for_each(|key| inner.store.remove_if(key, Entry::is_forgotten));
+        }
+        found.len()
+    }
+
+    fn purge_all(&self, depth: Depth) -> usize {
+        let inner = &*self.inner;
+        inner.generations.purge(depth);
+        inner.flights.purge(depth, |_| true);
+        let found = inner.store.len();
+        if depth == Depth::Hard {
+            inner.store.clear();
+        }
+        found
+    }
+
     /// Whether an entry that is not fresh may be served at once; begins its refresh if that is due.
     fn is_served_stale(&self, key: &str, entry: &Arc<Entry<O::Value>>, now: Tick) -> bool {
         let held_back = entry.is_held_back(now);
@@ -361,15 +373,17 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
     }
 
     /// What the origin says, asked by this request or another.
-    async fn fetched(&self, key: &str) -> Result<(Arc<Entry<O::Value>>, Source), CacheError> {
+    async fn fetched(&self, key: &str) -> Result<Served<O::Value>, CacheError> {
         let inner = &self.inner;
-        if inner.is_unstorable(key) {
-            return match &*Fetch::alone(inner, key).await? {
-                Landing::Filled(entry) => Ok((entry.clone(), Source::Miss { collapsed: false })),
-                Landing::Failed(failure) => Err(CacheError::Origin(failure.clone())),
-            };
-        }
         loop {
+            if inner.is_unstorable(key) {
+                return match &*Fetch::alone(inner, key).await? {
+                    Landing::Filled(entry) => {
+                        Ok((entry.clone(), Source::Miss { collapsed: false }))
+                    }
+                    Landing::Failed(failure) => Err(CacheError::Origin(failure.clone())),
+                };
+            }
             let (ticket, collapsed, outdated) = match inner.flights.board(key, || inner.start(key))
             {
                 Boarding::Needless(found) => return Ok(found),
@@ -423,8 +437,7 @@ impl<O: Origin, C: Clock> Inner<O, C> {
     }
 
     /// Looks again, now that no flight is under way, and says what a new one needs if there has to be one.
-    #[allow(clippy::type_complexity)]
-    fn start(&self, key: &str) -> ControlFlow<(Arc<Entry<O::Value>>, Source), Seed<O::Value>> {
+    fn start(&self, key: &str) -> ControlFlow<Served<O::Value>, Seed<O::Value>> {
         let found = self.store.get(key);
         if let Some(entry) = &found {
             let now = self.clock.now();
@@ -474,6 +487,15 @@ impl<O: Origin, C: Clock> Inner<O, C> {
             absences.bytes -= weight;
             self.store.remove_if(&key, |entry| entry.is_missing() && entry.asked() == asked);
         }
+    }
+
+    /// Stores an entry that nobody asked for, unless the origin has said something newer.
+    fn keep_if_new(&self, key: &str, entry: Arc<Entry<O::Value>>) {
+        self.flights.hold(key, || {
+            if self.store.get(key).is_none() {
+                self.keep(key, entry);
+            }
+        });
     }
 
     fn is_unstorable(&self, key: &str) -> bool {

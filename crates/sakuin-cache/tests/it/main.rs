@@ -1,12 +1,19 @@
-//! What a cached table promises, each promise with a test that fails when it is broken. All in simulated time.
+//! Tests of cached tables, all in simulated time.
+//!
+//! - `support`: the clock moved by hand, and the origin that answers when told to
+//! - `model`: random histories against a table written plainly, for every strategy
+//! - `table`: what a history must never show, one by one
+//! - `flights`: who waits, who leaves, what breaks
+//! - `room`: bytes, and what goes for want of them
+//! - `guard`: rate, quota, concurrency, breaker, deadline and retries
+//! - `rfc9111`: headers as times, against the RFC's words and another implementation
 
-// Helpers of tests may unwrap as tests do.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-/// Rate, quota, concurrency, breaker, deadline and retries.
+mod flights;
 mod guard;
-/// The clock moved by hand, and the origin that answers when told to.
+mod model;
+mod rfc9111;
+mod room;
 mod support;
-//! Cached tables, as their users see them.
-
-mod rfc9111; // headers as times, against the RFC's words and another implementation
+mod table;
