@@ -28,7 +28,7 @@ pub use range::{ByteRange, byte_range};
 pub use reuse::{Reuse, reuse};
 pub use storage::storable;
 pub use validation::{confirms, refreshed, validate};
-pub use vary::{Selecting, accepted_codings};
+pub use vary::{Selecting, accepted_codings, selecting_value};
 
 use http::{HeaderMap, Method, StatusCode};
 

@@ -2,9 +2,13 @@
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or absent, 2 wrong usage.
 
+mod config;
 mod input;
 mod japanese;
 mod pack;
+mod record;
+mod reload;
+mod replay;
 mod serve;
 mod table;
 
@@ -33,6 +37,10 @@ enum Command {
     Stories(serve::Stories),
     Serve(serve::Serve),
     Check(serve::Check),
+    Config(config::Command),
+    Reload(reload::Command),
+    Replay(replay::Command),
+    Record(record::Command),
     /// Print a completion script: `sakuin completions bash > /etc/bash_completion.d/sakuin`.
     Completions {
         /// The shell to complete for.
@@ -51,6 +59,10 @@ fn main() -> ExitCode {
         Command::Stories(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Check(command) => command.run(),
+        Command::Config(command) => command.run(),
+        Command::Reload(command) => command.run(),
+        Command::Replay(command) => command.run(),
+        Command::Record(command) => command.run(),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "sakuin", &mut std::io::stdout());
             Ok(ExitCode::SUCCESS)
@@ -90,6 +102,9 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         sakuin_pack::BuildError,
         sakuin_japanese::dictionary::Error,
         sakuin_japanese::read::Error,
+        reload::Refused,
+        sakuin::ConfigError,
+        sakuin::OpenError,
         sakuin_server::ConfigError,
         sakuin_server::Error
     );

@@ -9,7 +9,7 @@ use anyhow::Context;
 use sakuin_server::{Config, Report};
 
 /// The configuration that is read when none is named, if the current folder has it.
-const DEFAULT_CONFIG: &str = "sakuin.toml";
+pub(crate) const DEFAULT_CONFIG: &str = "sakuin.toml";
 
 /// Serve the reading site and `POST /v1/scan` until SIGTERM or SIGINT.
 ///

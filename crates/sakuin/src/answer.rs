@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use sakuin_cache::Entry;
 
-use crate::Prepared;
+use crate::{Prepared, cached::Kept};
 
 /// What a table answered for a key.
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Answer {
 
 #[derive(Clone, Debug)]
 enum Content {
-    Kept(Arc<Entry<Prepared>>),
+    Kept(Arc<Entry<Kept>>),
     Made(Box<Prepared>),
 }
 
@@ -51,14 +51,14 @@ impl Answer {
     }
 
     /// An entry of a cached table.
-    pub(crate) fn cached(entry: Arc<Entry<Prepared>>, age: Duration, source: Source) -> Answer {
+    pub(crate) fn cached(entry: Arc<Entry<Kept>>, age: Duration, source: Source) -> Answer {
         Answer { content: Content::Kept(entry), age, source }
     }
 
     /// The content in every coding, with its headers.
     pub fn prepared(&self) -> &Prepared {
         match &self.content {
-            Content::Kept(entry) => entry.value(),
+            Content::Kept(entry) => &entry.value().prepared,
             Content::Made(prepared) => prepared,
         }
     }

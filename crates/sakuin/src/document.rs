@@ -266,8 +266,7 @@ impl<'a> Setting<'a> {
     /// A time, such as `"15s"`, `"500ms"`, `"10m"`.
     pub fn duration(&self) -> Result<Duration, ConfigError> {
         let hint = "write a number and a unit: `500ms`, `15s`, `10m`, `1h`";
-        let time: Option<jiff::SignedDuration> = self.string()?.parse().ok();
-        time.and_then(|time| Duration::try_from(time).ok()).ok_or_else(|| self.refused(hint))
+        duration(self.string()?).ok_or_else(|| self.refused(hint))
     }
 
     /// A time in a range.
@@ -373,6 +372,12 @@ impl<'a> Setting<'a> {
             hint: hint.to_owned(),
         }
     }
+}
+
+/// A time as it is written in a configuration: `15s`, `500ms`, `10m`.
+pub fn duration(text: &str) -> Option<Duration> {
+    let time: jiff::SignedDuration = text.parse().ok()?;
+    Duration::try_from(time).ok()
 }
 
 /// The name most like one that is unknown.

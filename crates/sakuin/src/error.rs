@@ -30,6 +30,14 @@ pub enum OpenError {
         /// What is wrong.
         cause: String,
     },
+    /// A cached table's mapping does not compile, or its query is none.
+    #[error("cannot open table `{table}`: {cause}")]
+    Table {
+        /// The table's name.
+        table: String,
+        /// What is wrong.
+        cause: String,
+    },
     /// The system gave no thread or no event loop.
     #[error("cannot start")]
     Start(#[source] std::io::Error),
@@ -43,7 +51,9 @@ impl OpenError {
             OpenError::Feature { feature, .. } => {
                 format!("build the crate `sakuin` with `features = [\"{feature}\"]`")
             }
-            OpenError::Origin { .. } | OpenError::Start(_) => return None,
+            OpenError::Origin { .. } | OpenError::Table { .. } | OpenError::Start(_) => {
+                return None;
+            }
         })
     }
 }
@@ -61,4 +71,7 @@ pub enum AnswerError {
     /// The origin has no answer, or too many wait for it.
     #[error(transparent)]
     Cached(#[from] CacheError),
+    /// The system gave nothing to wait with.
+    #[error("cannot wait for the answer")]
+    Wait(#[source] std::io::Error),
 }

@@ -6,14 +6,24 @@
 //! Cached tables need the feature of their origin: `http-origin` or `sql-origin`.
 
 mod answer;
+#[cfg_attr(
+    not(all(feature = "http-origin", feature = "sql-origin")),
+    allow(dead_code, unused_imports, unused_variables, unreachable_code, reason = "less to ask")
+)]
 mod cached;
 pub mod config;
 pub mod document;
 mod error;
 mod key;
 mod map;
+#[cfg_attr(
+    not(all(feature = "http-origin", feature = "sql-origin")),
+    allow(dead_code, unused_imports, unused_variables, unreachable_code, reason = "less to ask")
+)]
 mod origin;
 mod prepared;
+#[cfg(feature = "http-origin")]
+pub mod proxy;
 mod table;
 mod tables;
 mod template;
@@ -25,6 +35,7 @@ pub use document::ConfigError;
 pub use error::{AnswerError, OpenError};
 pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRule, Part, Pattern, PatternError};
 pub use map::{MapError, Mapping};
+pub use origin::Origins;
 pub use prepared::{Coding, Prepared, Representation};
 pub use table::{Packed, Table};
 pub use tables::Tables;

@@ -18,6 +18,14 @@ pub struct Freshness {
     pub strict: bool,
 }
 
+impl Freshness {
+    /// The same for a response that the table has found good to be served stale: only the request may refuse.
+    pub fn permitted(self) -> Freshness {
+        let lifetimes = Lifetimes { stale_while_revalidate: Duration::MAX, ..self.lifetimes };
+        Freshness { lifetimes, strict: false }
+    }
+}
+
 /// Without a word from the origin, a response lives a tenth of the time since it was last changed, and no
 /// longer than this.
 const HEURISTIC_MAX: Duration = Duration::from_secs(24 * 60 * 60);

@@ -20,7 +20,7 @@ impl Selecting {
                 }
                 let name = (name != b"*").then(|| HeaderName::from_bytes(name).ok()).flatten()?;
                 if fields.iter().all(|(known, _)| *known != name) {
-                    let value = value(request, &name);
+                    let value = selecting_value(request, &name);
                     fields.push((name, value));
                 }
             }
@@ -29,15 +29,9 @@ impl Selecting {
         Some(Selecting { fields })
     }
 
-    /// The same fields with the values of another request.
-    pub fn with(&self, request: &HeaderMap) -> Selecting {
-        let fields = self.fields.iter().map(|(name, _)| (name.clone(), value(request, name)));
-        Selecting { fields: fields.collect() }
-    }
-
     /// Whether a response chosen by these fields is also the one for `request`.
     pub fn matches(&self, request: &HeaderMap) -> bool {
-        self.fields.iter().all(|(name, chosen)| *chosen == value(request, name))
+        self.fields.iter().all(|(name, chosen)| *chosen == selecting_value(request, name))
     }
 
     /// The fields and their values, each once, in the order of names.
@@ -46,8 +40,9 @@ impl Selecting {
     }
 }
 
-/// The value of a field, however its lines and the spaces around them were written.
-fn value(request: &HeaderMap, name: &HeaderName) -> Option<Box<[u8]>> {
+/// The value of a field as requests are told apart by it, however its lines and the spaces around them were
+/// written; `Accept-Encoding` [reduced](accepted_codings).
+pub fn selecting_value(request: &HeaderMap, name: &HeaderName) -> Option<Box<[u8]>> {
     if name == header::ACCEPT_ENCODING {
         return accepted_codings(request).map(|codings| codings.as_bytes().into());
     }

@@ -20,7 +20,9 @@ impl Folder {
     pub(crate) fn with(files: &[(&str, &str)]) -> Folder {
         let folder = Folder(tempfile::tempdir().unwrap());
         for (name, text) in files {
-            std::fs::write(folder.path(name), text).unwrap();
+            let path = folder.path(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
         }
         folder
     }

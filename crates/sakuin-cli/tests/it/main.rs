@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod command;
+mod config;
 mod japanese;
 mod pack;
+mod replay;
 mod serve;
+mod server;
