@@ -98,6 +98,9 @@ pub enum ProxyError {
     /// The path of the request leads nowhere.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// A method that is for other proxies, or would show what only the origin should see.
+    #[error("the method is not passed on")]
+    Method,
     /// The request wants nothing but what is kept, and nothing is.
     #[error("nothing is kept that this request takes")]
     NotKept,
@@ -140,6 +143,9 @@ impl Proxy {
 
     /// Answers a request: with what is kept if that may be, else with what the origin says.
     pub async fn answer(&self, request: Request<Body>) -> Result<Reply, ProxyError> {
+        if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
+            return Err(ProxyError::Method);
+        }
         let target = self.upstream.base.target(request.uri())?;
         let (parts, body) = request.into_parts();
         let reads = matches!(parts.method, Method::GET | Method::HEAD)

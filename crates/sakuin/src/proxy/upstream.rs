@@ -55,14 +55,15 @@ impl Origin for Fetches {
     async fn fetch(&self, key: &str, previous: Option<&Value>) -> Result<Fetched<Value>, Failure> {
         let upstream = &*self.0;
         let previous = previous.and_then(Option::as_ref);
-        let (asked, reply) = match upstream.waiting.take(key) {
-            Some(Asked { number, headers, reply }) => ((number, headers), Some(reply)),
+        let (asked_by, headers, reply) = match upstream.waiting.take(key) {
+            Some(Asked { number, headers, reply }) => (number, headers, Some(reply)),
             // A refresh that nobody waits for repeats what it was chosen by.
-            None => ((0, previous.map(repeated).unwrap_or_default()), None),
+            None => (0, previous.map(repeated).unwrap_or_default(), None),
         };
+        let errand = Errand { key, previous, asked_by, headers };
         let mut passed = None;
         let attempt = async {
-            let (fetched, response) = upstream.fetch(key, previous, asked).await;
+            let (fetched, response) = upstream.fetch(&errand).await;
             passed = response;
             fetched
         };
@@ -73,6 +74,16 @@ impl Origin for Fetches {
         }
         fetched
     }
+}
+
+/// What a fetch is about.
+struct Errand<'f> {
+    key: &'f str,
+    previous: Option<&'f Kept>,
+    /// The number of the request that waits for it; 0 if none does.
+    asked_by: u64,
+    /// That request's headers.
+    headers: HeaderMap,
 }
 
 /// What a fetch tells the table, and the response if that is for one request alone.
@@ -140,19 +151,12 @@ impl Upstream {
         Ok(received.response.map(|body| Passing::of(body, self.timeout)))
     }
 
-    async fn fetch(
-        &self,
-        key: &str,
-        previous: Option<&Kept>,
-        (number, asked): (u64, HeaderMap),
-    ) -> Outcome {
-        let received = match self.get(key, previous, &asked).await {
+    async fn fetch(&self, errand: &Errand<'_>) -> Outcome {
+        let received = match self.get(errand).await {
             Ok(Got::Response(received)) => received,
             Ok(Got::Confirmed(kept, received)) => {
                 let headers = refreshed(&kept.headers, received.response.headers());
-                let fill =
-                    self.fill(key, Some(kept), number, &asked, kept.status, headers, &received);
-                return match fill {
+                return match self.fill(errand, kept.status, headers, &received) {
                     Some(fill) => (Ok(Fetched::New(fill(kept.body.clone()))), None),
                     // A 304 that forbids keeping what it confirms.
                     None => (Ok(Fetched::New(passed())), Some(response_of(kept))),
@@ -160,20 +164,19 @@ impl Upstream {
             }
             Err(failure) => return (Err(failure), None),
         };
-        let status = received.response.status();
-        if let Some(failure) = failure(&received.response) {
-            let response = received.response.map(|body| Passing::of(body, self.timeout));
-            return (Err(failure), Some(response));
-        }
-        let headers = received.response.headers().clone();
-        let Some(fill) = self.fill(key, previous, number, &asked, status, headers, &received)
-        else {
-            return (
-                Ok(Fetched::New(passed())),
-                Some(received.response.map(|body| Passing::of(body, self.timeout))),
-            );
+        let Received { response, .. } = &received;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let failure = failure(response);
+        let fill = match failure {
+            None => self.fill(errand, status, headers, &received),
+            Some(_) => None,
         };
-        let (parts, body) = received.response.into_parts();
+        let response = received.response;
+        let Some(fill) = fill else {
+            let fetched = failure.map_or_else(|| Ok(Fetched::New(passed())), Err);
+            return (fetched, Some(response.map(|body| Passing::of(body, self.timeout))));
+        };
+        let (parts, body) = response.into_parts();
         match read(body, self.max_answer, self.timeout).await {
             Ok(Read::Whole(body)) => (Ok(Fetched::New(fill(body))), None),
             Ok(Read::Long(body)) => {
@@ -184,23 +187,18 @@ impl Upstream {
     }
 
     /// Asks for a key, with the validators of what is kept if that is for the same request.
-    async fn get<'k>(
-        &self,
-        key: &str,
-        previous: Option<&'k Kept>,
-        asked: &HeaderMap,
-    ) -> Result<Got<'k>, Failure> {
-        let url = self.base.of_key(key).map_err(|_| broken())?;
-        let mut headers = asked.clone();
+    async fn get<'f>(&self, errand: &Errand<'f>) -> Result<Got<'f>, Failure> {
+        let url = self.base.of_key(errand.key).map_err(|_| broken())?;
+        let mut headers = errand.headers.clone();
         self.outgoing(&mut headers, Version::HTTP_11);
         // No conditions but ours, and nothing but the whole.
         validate(&mut headers, &HeaderMap::new());
-        match accepted_codings(asked) {
+        match accepted_codings(&errand.headers) {
             Some(codings) => headers.insert(header::ACCEPT_ENCODING, codings),
             None => headers.remove(header::ACCEPT_ENCODING),
         };
+        let previous = errand.previous.filter(|kept| kept.selecting.matches(&errand.headers));
         let mut conditional = headers.clone();
-        let previous = previous.filter(|kept| kept.selecting.matches(asked));
         if let Some(kept) = previous
             && validate(&mut conditional, &kept.headers)
         {
@@ -253,36 +251,34 @@ impl Upstream {
     }
 
     /// What to keep of a response, once its body is there; nothing if it may not be kept, or is of no use.
-    #[allow(clippy::too_many_arguments)]
     fn fill<'f>(
-        &'f self,
-        key: &'f str,
-        previous: Option<&Kept>,
-        asked_by: u64,
-        asked: &HeaderMap,
+        &self,
+        errand: &Errand<'f>,
         status: StatusCode,
         mut headers: HeaderMap,
         received: &Received,
     ) -> Option<impl FnOnce(Bytes) -> Fill<Value> + use<'f>> {
-        let request = rfc9111::Request { method: &Method::GET, headers: asked };
+        let request = rfc9111::Request { method: &Method::GET, headers: &errand.headers };
         let response = rfc9111::Response { status, headers: &headers };
-        let selecting = rfc9111::Selecting::of(asked, &headers)?;
+        let selecting = rfc9111::Selecting::of(&errand.headers, &headers)?;
         let Freshness { mut lifetimes, strict } = freshness(response, received.at);
         let age = initial_age(received.response.headers(), received.delay, received.at);
-        let lives = lifetimes.fresh > age || !lifetimes.stale_if_error.is_zero();
-        let validators =
-            headers.contains_key(header::ETAG) || headers.contains_key(header::LAST_MODIFIED);
-        if !storable(request, response) || !(lives || validators) {
+        let stale = lifetimes.stale_while_revalidate.max(lifetimes.stale_if_error);
+        let is_useful = lifetimes.fresh + stale > age
+            || headers.contains_key(header::ETAG)
+            || headers.contains_key(header::LAST_MODIFIED);
+        if !storable(request, response) || !is_useful {
             return None;
         }
         // A refresh that nobody waits for has nobody's authorization.
-        if asked.contains_key(header::AUTHORIZATION) {
+        if errand.headers.contains_key(header::AUTHORIZATION) {
             lifetimes.stale_while_revalidate = Duration::ZERO;
         }
         headers.remove(header::AGE);
-        let number = previous.map(|kept| kept.number);
+        let number = errand.previous.map(|kept| kept.number);
         let number = number.unwrap_or_else(|| self.numbers.fetch_add(1, Ordering::Relaxed));
         let age = age.saturating_sub(received.delay);
+        let (key, asked_by) = (errand.key, errand.asked_by);
         Some(move |body: Bytes| {
             headers.insert(header::CONTENT_LENGTH, body.len().into());
             let freshness = Freshness { lifetimes, strict };

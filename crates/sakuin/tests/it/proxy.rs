@@ -340,6 +340,9 @@ async fn what_nobody_could_use_again_is_not_kept() {
     pair.check(A, "uri-miss 200 one").await;
     pair.check(A, "uri-miss 200 two").await;
     pair.check(A, "miss 200 three").await;
+    pair.tell(&["200\ncache-control: max-age=0, stale-while-revalidate=9\n\nfour"]);
+    pair.check("GET /wiki/b", "miss 200 four").await;
+    pair.check("GET /wiki/b", "stale 200 four").await;
 }
 
 #[tokio::test]
@@ -481,9 +484,11 @@ async fn authorization_is_nobody_elses() {
 }
 
 #[tokio::test]
-async fn paths_that_lead_upwards_are_refused() {
+async fn what_would_lead_or_show_too_much_is_refused() {
     let pair = pair().await;
     pair.check("GET /wiki/../secret", "error: the path leads upwards").await;
     pair.check("GET /wiki/%2e%2e/secret", "error: the path leads upwards").await;
+    // The origin would send back the key that only it should see.
+    pair.check("TRACE /wiki/a", "error: the method is not passed on").await;
     assert!(pair.seen(&[]).is_empty());
 }
