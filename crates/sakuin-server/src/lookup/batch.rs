@@ -174,7 +174,7 @@ impl Value {
     /// JSON as it is, text as a string, the rest in base64.
     fn of_answer(answer: &Answer) -> Value {
         let body = answer.body();
-        let headers = &answer.prepared().representation(|_| false).headers;
+        let headers = answer.prepared().representation(|_| false).headers();
         let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let is_json = kind.is_some_and(|kind| kind.starts_with("application/json"));
         match str::from_utf8(body) {
