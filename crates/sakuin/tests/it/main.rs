@@ -7,9 +7,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod config;
+#[cfg(feature = "sql-origin")]
+mod databases;
 #[cfg(feature = "http-origin")]
 mod http_origin;
 #[cfg(feature = "http-origin")]
 mod loopback;
 mod map;
+#[cfg(feature = "sql-origin")]
+mod sql_origin;
 mod tables;
