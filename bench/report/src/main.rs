@@ -136,7 +136,8 @@ fn target(lines: &[Line], line: &Line) -> String {
         None => "not measured",
     };
     let measured = measured.map_or(String::new(), figure);
-    format!("| {} | {wanted_text} | {measured} | {met} |\n", line.row)
+    let whose = if line.subject == us() { String::new() } else { format!(": {}", line.subject) };
+    format!("| {}{whose} | {wanted_text} | {measured} | {met} |\n", line.row)
 }
 
 fn median_of(lines: &[Line], row: &str, subject: &str) -> Option<f64> {

@@ -219,6 +219,17 @@ impl<C: Clock> Guard<C> {
         }
     }
 
+    /// Makes `attempt` within the limits, once: for what may not be asked twice.
+    pub async fn once<T>(
+        &self,
+        attempt: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let guard = &*self.inner;
+        let end = guard.clock.now() + guard.timeout;
+        let pass = guard.pass(end).await?;
+        guard.run(pass, end, attempt).await
+    }
+
     /// What happened so far, and how it stands.
     pub fn stats(&self) -> GuardStats {
         let guard = &*self.inner;

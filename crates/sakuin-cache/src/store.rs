@@ -115,6 +115,11 @@ impl<V: Send + Sync + 'static> Store<V> {
         each!(self, store => store.get(key))
     }
 
+    /// The same without anyone having asked for it.
+    pub(crate) fn look(&self, key: &str) -> Option<Arc<Entry<V>>> {
+        each!(self, store => store.look(key))
+    }
+
     /// Puts an entry in place of an earlier one, makes room for it, or lets it go: a store may refuse what it
     /// thinks will not be asked for again, and refuses what is larger than itself.
     pub(crate) fn insert(&self, key: &str, entry: Arc<Entry<V>>) {

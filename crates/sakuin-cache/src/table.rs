@@ -312,7 +312,7 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
     fn purge_key(&self, key: &str, depth: Depth) -> usize {
         let inner = &*self.inner;
         inner.flights.purge_key(depth, key);
-        let Some(entry) = inner.store.get(key) else { return 0 };
+        let Some(entry) = inner.store.look(key) else { return 0 };
         entry.purge(depth, &inner.generations);
         inner.store.remove_if(key, Entry::is_forgotten);
         1
@@ -362,7 +362,7 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
     /// Begins a flight to replace `entry`, unless one is under way or has replaced it meanwhile.
     fn refresh(&self, key: &str, entry: &Arc<Entry<O::Value>>) {
         let start = || {
-            let found = self.inner.store.get(key);
+            let found = self.inner.store.look(key);
             let replaced = found.is_some_and(|found| !Arc::ptr_eq(&found, entry));
             let held_back = entry.is_held_back(self.inner.clock.now());
             (!replaced && !held_back).then(|| self.inner.seed(Some(entry.clone())))
@@ -438,7 +438,7 @@ impl<O: Origin, C: Clock> Inner<O, C> {
 
     /// Looks again, now that no flight is under way, and says what a new one needs if there has to be one.
     fn start(&self, key: &str) -> ControlFlow<Served<O::Value>, Seed<O::Value>> {
-        let found = self.store.get(key);
+        let found = self.store.look(key);
         if let Some(entry) = &found {
             let now = self.clock.now();
             match self.state(entry, now) {
@@ -492,7 +492,7 @@ impl<O: Origin, C: Clock> Inner<O, C> {
     /// Stores an entry that nobody asked for, unless the origin has said something newer.
     fn keep_if_new(&self, key: &str, entry: Arc<Entry<O::Value>>) {
         self.flights.hold(key, || {
-            if self.store.get(key).is_none() {
+            if self.store.look(key).is_none() {
                 self.keep(key, entry);
             }
         });

@@ -3,6 +3,8 @@
 //! This crate reads `[server]` and `[reader]`; `[origins.*]` and `[tables.*]` belong to [`sakuin::Config`].
 //! Every refusal names its line, its key and, for a misspelt key, the nearest known one.
 
+mod print;
+
 use std::{
     net::{SocketAddr, ToSocketAddrs},
     path::{Path, PathBuf},
@@ -16,7 +18,8 @@ use sakuin::{
 
 use crate::Error;
 
-/// What a server is told: where to listen, which site and which tables to serve.
+/// What a server is told: where to listen, which site and which tables to serve. Printed, it is TOML with every
+/// default in its place, and no secret.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -156,7 +159,7 @@ impl Config {
         Ok(Config {
             server: server.unwrap_or_default(),
             reader,
-            tables: sakuin::Config::default(),
+            tables: sakuin::Config::of_document(&document)?,
             file: None,
             listen_instead: None,
         })

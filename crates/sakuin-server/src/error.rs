@@ -22,6 +22,30 @@ pub enum Error {
     /// A table or its origin.
     #[error(transparent)]
     Tables(#[from] OpenError),
+    /// A route that would hide another address.
+    #[error("table `{table}` cannot be served at `{route}`: {cause}")]
+    Route {
+        /// The table's name.
+        table: String,
+        /// The route as configured.
+        route: String,
+        /// What is in its way.
+        cause: String,
+    },
+    /// Certificate and key.
+    #[error("the certificate `{file}` cannot be used: {cause}")]
+    Tls {
+        /// The file as named.
+        file: String,
+        /// What is wrong.
+        cause: String,
+    },
+    /// A reload that would need a restart.
+    #[error("`{keys}` cannot be changed by a reload")]
+    Restart {
+        /// The keys, with backticks between them.
+        keys: String,
+    },
     /// The dictionary.
     #[error("cannot open the dictionary `{file}`")]
     Dictionary {
@@ -61,7 +85,26 @@ impl Error {
             Error::Listen { .. } => Some(
                 "name another address: `listen = \"127.0.0.1:8081\"`, or `--listen`".to_owned(),
             ),
+            Error::Route { .. } => Some("choose another `route`".to_owned()),
+            Error::Tls { .. } => Some(
+                "`cert` is the PEM file of the chain, `key` that of its private key".to_owned(),
+            ),
+            Error::Restart { .. } => {
+                Some("restart the server, or write them as they were".to_owned())
+            }
             Error::Stories(_) | Error::Start(_) => None,
         }
     }
+
+    /// The error with its causes, in one line.
+    pub(crate) fn chain(&self) -> String {
+        chain(self)
+    }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    let texts = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
+    texts.collect::<Vec<_>>().join(": ")
 }

@@ -6,14 +6,28 @@
 //! # Ok::<(), sakuin_server::Error>(())
 //! ```
 
+mod accept;
+mod admin;
 mod assets;
+mod body;
 mod check;
 mod config;
+mod connection;
+mod counters;
+mod door;
 mod error;
+mod event_loop;
+mod listen;
+mod log;
+mod lookup;
+mod metrics;
 mod pool;
 mod reader;
+mod reload;
 mod reply;
 mod server;
+mod state;
+mod tls;
 
 pub use check::{Checked, check};
 pub use config::{AccessLog, Config, ReaderConfig, ServerConfig, Tls};
@@ -25,5 +39,6 @@ pub use reader::{
     ruby::pieces as ruby_pieces,
     stories::{Added, Content, DayOfStories, Stories, StoriesError, Story, Writing},
 };
+pub use reload::Reloader;
 pub use sakuin::ConfigError;
 pub use server::{Limits, Server, serve};

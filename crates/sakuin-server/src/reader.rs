@@ -35,7 +35,7 @@ use serde::Deserialize;
 use crate::{
     assets::{self, Asset},
     pool::Pool,
-    reply::{Asked, Fault},
+    reply::{Asked, Fault, PROBLEM, problem},
 };
 use stories::{Stories, StoriesError};
 use templates::{ErrorPage, Frame};
@@ -153,7 +153,7 @@ impl Shared {
     fn refusal(&self, response: Response, fault: &Fault, json: bool) -> Response {
         let (mut parts, _) = response.into_parts();
         let (body, content_type) = if json {
-            (problem(fault), "application/problem+json")
+            (problem(fault).to_string(), PROBLEM)
         } else {
             (self.error_page(fault), "text/html; charset=utf-8")
         };
@@ -172,17 +172,6 @@ impl Shared {
         };
         page.render().unwrap_or_else(|_| fault.cause.clone())
     }
-}
-
-/// A refusal in the form of RFC 9457.
-fn problem(fault: &Fault) -> String {
-    serde_json::json!({
-        "title": fault.status.canonical_reason(),
-        "status": fault.status.as_u16(),
-        "detail": fault.cause,
-        "hint": fault.cure,
-    })
-    .to_string()
 }
 
 /// No inline script, no foreign one, no frame around the page; pictures and sound may come from

@@ -26,7 +26,11 @@ use http_body_util::BodyExt;
 use tempfile::{SpooledData, SpooledTempFile};
 use tokio_util::io::ReaderStream;
 
-use crate::pool;
+use crate::{
+    accept::{Accepted, has_already},
+    error::chain,
+    pool,
+};
 
 /// What a request's headers say about the form of its answer.
 #[derive(Clone, Debug)]
@@ -79,12 +83,8 @@ impl<S: Sync> FromRequestParts<S> for Asked {
 impl Asked {
     /// The empty answer to a client that already has the content with this tag.
     pub(crate) fn not_modified(&self, tag: &str) -> Option<Response> {
-        let known = self.if_none_match.as_ref()?.to_str().ok()?;
-        let same = |candidate: &str| {
-            let candidate = candidate.trim();
-            candidate == "*" || candidate.trim_start_matches("W/").trim_matches('"') == tag
-        };
-        known.split(',').any(same).then(|| not_modified(Some(tag)))
+        let known = has_already(&self.if_none_match, etag(tag).as_bytes());
+        known.then(|| not_modified(Some(tag)))
     }
 
     /// The empty answer to a client that asks by date alone; `changed` is in seconds since 1970.
@@ -216,19 +216,10 @@ fn etag(tag: &str) -> HeaderValue {
 }
 
 fn coding(headers: &HeaderMap) -> Coding {
-    let accepted = headers.get_all(header::ACCEPT_ENCODING);
-    let accepted =
-        || accepted.iter().filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
-    let takes = |wanted: &str| {
-        accepted().any(|item| {
-            let (name, weight) = item.split_once(';').unwrap_or((item, ""));
-            let weight = weight.trim().strip_prefix("q=").map_or(Ok(1.0), str::parse::<f32>);
-            name.trim().eq_ignore_ascii_case(wanted) && weight.is_ok_and(|weight| weight > 0.0)
-        })
-    };
+    let accepted = Accepted::of(headers);
     match () {
-        () if takes("br") => Coding::Brotli,
-        () if takes("gzip") => Coding::Gzip,
+        () if accepted.takes(sakuin::Coding::Brotli) => Coding::Brotli,
+        () if accepted.takes(sakuin::Coding::Gzip) => Coding::Gzip,
         () => Coding::Identity,
     }
 }
@@ -264,6 +255,10 @@ pub(crate) struct Fault {
     pub(crate) status: StatusCode,
     pub(crate) cause: String,
     pub(crate) cure: String,
+    /// Seconds after which the same may go well.
+    pub(crate) retry_after: Option<u64>,
+    /// The methods that would do.
+    allow: Option<&'static str>,
 }
 
 impl Fault {
@@ -272,7 +267,8 @@ impl Fault {
         cause: impl Into<String>,
         cure: impl Into<String>,
     ) -> Fault {
-        Fault { status, cause: cause.into(), cure: cure.into() }
+        let retry_after = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
+        Fault { status, cause: cause.into(), cure: cure.into(), retry_after, allow: None }
     }
 
     pub(crate) fn not_found(cause: impl Into<String>, cure: impl Into<String>) -> Fault {
@@ -283,16 +279,28 @@ impl Fault {
         Fault::new(StatusCode::BAD_REQUEST, cause, cure)
     }
 
+    /// An address that takes only certain methods.
+    pub(crate) fn method(allowed: &'static str) -> Fault {
+        let fault = Fault::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "this address does not take that method",
+            format!("it takes {allowed}"),
+        );
+        Fault { allow: Some(allowed), ..fault }
+    }
+
+    /// A handler that panicked.
+    pub(crate) fn panicked() -> Fault {
+        Fault::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "this answer failed",
+            "the cause is in the server's log",
+        )
+    }
+
     /// A failure of ours: the log has the whole chain of causes, the client learns what is broken.
     pub(crate) fn internal(what: &str, error: &dyn std::error::Error) -> Fault {
-        let mut chain = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            chain.push_str(": ");
-            chain.push_str(&cause.to_string());
-            source = cause.source();
-        }
-        eprintln!("error: {what}: {chain}");
+        tracing::error!("{what}: {}", chain(error));
         Fault::new(StatusCode::INTERNAL_SERVER_ERROR, what, "the cause is in the server's log")
     }
 
@@ -318,11 +326,7 @@ impl From<pool::Refused> for Fault {
                 "too much is asked of this server at the moment",
                 "ask again in a second",
             ),
-            pool::Refused::Panicked => Fault::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                "this answer failed",
-                "the cause is in the server's log",
-            ),
+            pool::Refused::Panicked => Fault::panicked(),
         }
     }
 }
@@ -330,13 +334,43 @@ impl From<pool::Refused> for Fault {
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         response.extensions_mut().insert(self);
         response
     }
 }
+
+/// A refusal in the form of RFC 9457.
+pub(crate) fn problem(fault: &Fault) -> serde_json::Value {
+    serde_json::json!({
+        "title": fault.status.canonical_reason(),
+        "status": fault.status.as_u16(),
+        "detail": fault.cause,
+        "hint": fault.cure,
+    })
+}
+
+impl Fault {
+    /// The answer of a door for programs.
+    pub(crate) fn into_problem(self) -> Response<crate::body::Body> {
+        let mut response = crate::body::Body::json(problem(&self).to_string().into());
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        if let Some(allowed) = self.allow {
+            headers.insert(header::ALLOW, HeaderValue::from_static(allowed));
+        }
+        response
+    }
+}
+
+/// The type of [`problem`].
+pub(crate) const PROBLEM: &str = "application/problem+json";
 
 /// A body that does not arrive within this time is given up.
 const BODY_SECONDS_MAX: u64 = 30;
@@ -394,24 +428,4 @@ pub(crate) fn utf8(bytes: Vec<u8>) -> Result<String, Fault> {
             "send the text as UTF-8",
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn asked(accept: &str) -> Coding {
-        let mut headers = HeaderMap::new();
-        headers.insert(header::ACCEPT_ENCODING, accept.parse().unwrap());
-        coding(&headers)
-    }
-
-    #[test]
-    fn the_best_coding_the_client_takes() {
-        assert_eq!(asked("gzip, deflate, br;q=0.5"), Coding::Brotli);
-        assert_eq!(asked("gzip;q=1.0, br; q=0"), Coding::Gzip);
-        assert_eq!(asked("GZIP"), Coding::Gzip);
-        assert_eq!(asked("identity, zstd"), Coding::Identity);
-        assert_eq!(coding(&HeaderMap::new()), Coding::Identity);
-    }
 }

@@ -1,44 +1,35 @@
-//! The server: one event loop per core, each with its own listener on the same port.
+//! The server: one event loop per core, each with its own listeners on the same ports, and one thread beside
+//! them that answers the admin door, reloads and watches the certificate.
 //!
-//! The kernel shares the connections out among the listeners, so the loops never wait for one another.
 //! When the server is asked to stop it first goes on accepting while it tells every client to close,
 //! then takes what still waits in the listeners' queues, and only then stops listening: no request of a
 //! connection that was made is lost.
 
 use std::{
-    io,
     net::{SocketAddr, TcpListener},
     panic::resume_unwind,
     pin::pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use axum::{
-    Router,
-    body::Body,
-    http::{HeaderValue, Request, Version, header},
-};
-use hyper::{body::Incoming, service::service_fn};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::{conn::auto, graceful::GracefulShutdown},
-};
+use arc_swap::{ArcSwap, ArcSwapOption};
 use sakuin_japanese::dictionary::Dictionary;
-use socket2::{Domain, Protocol, Socket, Type};
-use tokio::{net::TcpStream, runtime::Runtime, time};
+use tokio::{runtime::Runtime, sync::mpsc};
 use tokio_util::sync::CancellationToken;
-use tower_service::Service;
 
 use crate::{
-    Config, Error, ReaderConfig,
+    Config, Error, ReaderConfig, Reloader,
+    admin::Admin,
     check::old,
+    event_loop::EventLoop,
+    listen::{connections_max, listen},
+    log,
     pool::Pool,
-    reader::{self, Reader, Shared, day::Day, stories::Stories},
+    reader::day::Day,
+    state::{Reloads, Serving, State},
+    tls::Identity,
 };
 
 /// How much a server takes on, and how long it waits. The defaults are meant to stay.
@@ -51,8 +42,15 @@ pub struct Limits {
     pub workers: usize,
     /// Pieces of work that may wait for a thread; the next is refused with 503.
     pub waiting: usize,
-    /// A request's headers must arrive within this time.
+    /// Connections at once, over all loops; the next ones wait. Four fifths of the descriptors that the system
+    /// allows, if not said.
+    pub connections: Option<usize>,
+    /// A request's headers must arrive within this time, and so must the first request of a connection.
     pub header_time: Duration,
+    /// How long a client may take nothing of an answer.
+    pub stall_time: Duration,
+    /// How long a connection may be without a request.
+    pub idle_time: Duration,
     /// How long a stopping server goes on accepting, telling clients to close.
     pub announce_time: Duration,
     /// How long a stopping server waits for the requests under way.
@@ -66,7 +64,10 @@ impl Default for Limits {
             loops: cores,
             workers: cores,
             waiting: 128 * cores,
+            connections: None,
             header_time: Duration::from_secs(10),
+            stall_time: Duration::from_secs(20),
+            idle_time: Duration::from_secs(75),
             announce_time: Duration::from_millis(300),
             drain_time: Duration::from_secs(30),
         }
@@ -75,94 +76,144 @@ impl Default for Limits {
 
 /// A server that listens, and serves once it runs.
 pub struct Server {
-    listeners: Vec<TcpListener>,
-    address: SocketAddr,
-    reader: Option<(ReaderConfig, Arc<Shared>)>,
-    limits: Limits,
+    state: Arc<State>,
+    /// Every address it listens on, with a listener for each loop.
+    listeners: Vec<(SocketAddr, Vec<TcpListener>)>,
+    admin: Option<(SocketAddr, TcpListener)>,
 }
 
 impl Server {
-    /// Opens the dictionary and the stories, and begins to listen.
+    /// Opens what the configuration names, and begins to listen.
     pub fn bind(config: &Config, limits: &Limits) -> Result<Server, Error> {
-        let wanted = config.server.listen[0];
-        let failed = |source| Error::Listen { address: wanted, source };
-        let (listeners, address) = listen(wanted, limits.loops).map_err(failed)?;
         let pool = Pool::start(limits.workers, limits.waiting).map_err(Error::Start)?;
-        let open = |reader: &ReaderConfig| {
-            let dictionary = open_dictionary(reader)?;
-            runtime()?.block_on(Stories::open(&reader.stories))?;
-            let shared = Arc::new(Shared::new(dictionary, &reader.path, pool));
-            Ok::<_, Error>((reader.clone(), shared))
+        let server = &config.server;
+        let identity = server.tls.as_ref().map(Identity::read).transpose()?.map(Arc::new);
+        let serving = Serving::open(config.clone(), &pool, None)?;
+        let loops = limits.loops.max(1);
+        let bound = server.listen.iter().map(|&wanted| {
+            let (listeners, address) = listen(wanted, loops)?;
+            Ok((address, listeners))
+        });
+        let listeners = bound.collect::<Result<Vec<_>, Error>>()?;
+        let admin = server.admin.map(|wanted| {
+            let (mut listeners, address) = listen(wanted, 1)?;
+            Ok::<_, Error>((address, listeners.remove(0)))
+        });
+        let admin = admin.transpose()?;
+        let state = State {
+            serving: ArcSwap::from_pointee(serving),
+            identity: ArcSwapOption::new(identity),
+            loops: (0..loops).map(|_| Default::default()).collect(),
+            pool,
+            limits: limits.clone(),
+            connections_max: limits.connections.unwrap_or_else(connections_max),
+            stopping: CancellationToken::new(),
+            start: Instant::now(),
+            reloads: Reloads::default(),
         };
-        let reader = config.reader.as_ref().map(open).transpose()?;
-        Ok(Server { listeners, address, reader, limits: limits.clone() })
+        Ok(Server { state: Arc::new(state), listeners, admin })
     }
 
-    /// Where it listens: with port 0, the port it was given.
+    /// Where it listens first: with port 0, the port it was given.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.listeners[0].0
     }
 
-    /// The address of its first page.
+    /// Every address it listens on.
+    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
+        self.listeners.iter().map(|(address, _)| *address)
+    }
+
+    /// Where its admin door listens.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin.as_ref().map(|(address, _)| *address)
+    }
+
+    /// The address of its first page, or of its tables.
     pub fn url(&self) -> String {
-        let path = self.reader.as_ref().map_or("/", |(config, _)| &config.path);
-        format!("http://{}{path}", self.address)
+        let serving = self.state.serving.load();
+        let path = serving.config.reader.as_ref().map_or("/", |reader| &reader.path);
+        let scheme = if serving.config.server.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address())
+    }
+
+    /// Reloads it while it runs.
+    pub fn reloader(&self) -> Reloader {
+        Reloader::new(self.state.clone())
     }
 
     /// Serves until `stop` is done and the requests under way are answered.
     pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), Error> {
-        let stopping = CancellationToken::new();
-        let mut listeners = self.listeners.into_iter();
-        let first = listeners.next().expect("a server has a listener");
-        let event_loop = |listener| EventLoop {
-            listener,
-            reader: self.reader.as_ref().map(|(config, shared)| Reader {
-                stories: Stories::reader(&config.stories),
-                shared: shared.clone(),
-            }),
-            limits: &self.limits,
-            stopping: stopping.clone(),
-        };
+        let Server { state, listeners, admin } = self;
+        let ended = CancellationToken::new();
+        let _ended = ended.clone().drop_guard();
+        let admin = Admin::new(&state, admin.map(|(_, listener)| listener));
+        let mut event_loops = event_loops(&state, listeners).into_iter();
+        let first = event_loops.next().expect("a server has a loop");
         thread::scope(|scope| {
-            let others: Vec<_> = listeners
-                .enumerate()
-                .map(|(number, listener)| {
-                    let event_loop = &event_loop;
-                    let name = format!("sakuin-loop-{}", number + 1);
-                    let run =
-                        move || runtime()?.block_on(async { event_loop(listener).run().await });
-                    thread::Builder::new().name(name).spawn_scoped(scope, run).map_err(Error::Start)
+            let spawn = |name: String, run: Box<dyn FnOnce() -> Result<(), Error> + Send>| {
+                thread::Builder::new().name(name).spawn_scoped(scope, run).map_err(Error::Start)
+            };
+            let loops: Vec<_> = event_loops
+                .zip(1..)
+                .map(|(event_loop, number)| {
+                    let run = move || runtime()?.block_on(event_loop.run());
+                    spawn(format!("sakuin-loop-{number}"), Box::new(run))
                 })
                 .collect::<Result<_, _>>()?;
+            let beside = {
+                let ended = ended.clone();
+                let run = move || runtime()?.block_on(admin.run(ended.cancelled()));
+                spawn("sakuin-admin".to_owned(), Box::new(run))?
+            };
             let served = runtime()?.block_on(async {
-                let run = event_loop(first).run();
-                let mut run = pin!(run);
+                let mut run = pin!(first.run());
                 tokio::select! {
                     served = &mut run => return served,
-                    () = stop => stopping.cancel(),
+                    () = stop => state.stopping.cancel(),
                 }
                 run.await
             });
-            stopping.cancel();
-            let others = others
-                .into_iter()
-                .map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            others.fold(served, Result::and)
+            state.stopping.cancel();
+            let join = |other: thread::ScopedJoinHandle<'_, _>| {
+                other.join().unwrap_or_else(|panic| resume_unwind(panic))
+            };
+            let served = loops.into_iter().map(join).fold(served, Result::and);
+            ended.cancel();
+            served.and(join(beside))
         })
     }
 }
 
+/// The loops, each with a listener of every address and the way to every other.
+fn event_loops(
+    state: &Arc<State>,
+    listeners: Vec<(SocketAddr, Vec<TcpListener>)>,
+) -> Vec<EventLoop> {
+    let mut listeners: Vec<_> =
+        listeners.into_iter().map(|(_, listeners)| listeners.into_iter()).collect();
+    let channels = state.loops.iter().map(|_| mpsc::unbounded_channel());
+    let (senders, receivers): (Vec<_>, Vec<_>) = channels.unzip();
+    let event_loop = |(number, handed)| {
+        let own = listeners.iter_mut().filter_map(Iterator::next).collect();
+        EventLoop::new(state, number, own, handed, senders.clone())
+    };
+    receivers.into_iter().enumerate().map(event_loop).collect()
+}
+
 /// Serves until SIGTERM or SIGINT, having printed the address of the first page; a second signal ends
-/// the process at once. Warnings go to stderr.
+/// the process at once, and SIGHUP reloads. The log goes to stderr.
 pub fn serve(config: &Config) -> Result<(), Error> {
+    log::start();
     let server = Server::bind(config, &Limits::default())?;
-    if let Some((_, shared)) = &server.reader {
-        for warning in old(shared.sources(), Day::today()) {
-            eprintln!("warning: {warning}");
+    if let Some(site) = &server.state.serving.load().reader {
+        for warning in old(site.shared.sources(), Day::today()) {
+            tracing::warn!("{warning}");
         }
     }
     println!("{}", server.url());
-    server.run(signals())
+    let reloader = server.reloader();
+    server.run(signals(reloader))
 }
 
 pub(crate) fn open_dictionary(config: &ReaderConfig) -> Result<Dictionary, Error> {
@@ -183,14 +234,23 @@ pub(crate) fn runtime() -> Result<Runtime, Error> {
         .map_err(Error::Start)
 }
 
-async fn signals() {
+async fn signals(reloader: Reloader) {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        eprintln!("warning: signals cannot be received, the server stops at once when told to");
+    let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hang_up)) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::hangup()),
+    ) else {
+        tracing::warn!("signals cannot be received, the server stops at once when told to");
         return std::future::pending().await;
     };
+    tokio::spawn(async move {
+        while hang_up.recv().await.is_some() {
+            let reloader = reloader.clone();
+            // What it says is in the log.
+            let _ = tokio::task::spawn_blocking(move || reloader.reload()).await;
+        }
+    });
     let mut next = async move || {
         tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
     };
@@ -199,137 +259,4 @@ async fn signals() {
         next().await;
         std::process::exit(1);
     });
-}
-
-/// Opens `count` listeners on one port. They share it, so another process of the same user could
-/// quietly join them: a first listener that does not share makes sure that nobody is there.
-fn listen(wanted: SocketAddr, count: usize) -> io::Result<(Vec<TcpListener>, SocketAddr)> {
-    if wanted.port() != 0 {
-        drop(listener(wanted, false)?);
-    }
-    let first = listener(wanted, true)?;
-    let address = first.local_addr()?;
-    let others = (1..count).map(|_| listener(address, true));
-    let listeners = std::iter::once(Ok(first)).chain(others).collect::<io::Result<_>>()?;
-    Ok((listeners, address))
-}
-
-fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    socket.set_reuse_address(true)?;
-    socket.set_reuse_port(shared)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(1024)?;
-    Ok(socket.into())
-}
-
-/// One core's share of the server.
-struct EventLoop<'a> {
-    listener: TcpListener,
-    reader: Option<Reader>,
-    limits: &'a Limits,
-    stopping: CancellationToken,
-}
-
-impl EventLoop<'_> {
-    async fn run(self) -> Result<(), Error> {
-        let listener = tokio::net::TcpListener::from_std(self.listener).map_err(Error::Start)?;
-        let connections = Connections {
-            http: http(self.limits.header_time),
-            router: self.reader.map(reader::router).unwrap_or_default(),
-            graceful: GracefulShutdown::new(),
-            stopping: self.stopping.clone(),
-            header_time: self.limits.header_time,
-        };
-        let mut announced = pin!(async {
-            self.stopping.cancelled().await;
-            time::sleep(self.limits.announce_time).await;
-        });
-        loop {
-            tokio::select! {
-                biased;
-                () = &mut announced => break,
-                accepted = listener.accept() => match accepted {
-                    Ok((stream, _)) => connections.serve(stream),
-                    // Out of descriptors, most likely: some will be free again.
-                    Err(_) => time::sleep(Duration::from_millis(100)).await,
-                },
-            }
-        }
-        let listener = listener.into_std().map_err(Error::Start)?;
-        while let Ok((stream, _)) = listener.accept() {
-            if stream.set_nonblocking(true).is_ok()
-                && let Ok(stream) = TcpStream::from_std(stream)
-            {
-                connections.serve(stream);
-            }
-        }
-        drop(listener);
-        // The last ones accepted get the time to send their first request.
-        time::sleep(self.limits.announce_time / 2).await;
-        let _ = time::timeout(self.limits.drain_time, connections.graceful.shutdown()).await;
-        Ok(())
-    }
-}
-
-type Http = auto::Builder<TokioExecutor>;
-
-fn http(header_time: Duration) -> Arc<Http> {
-    let mut http = Http::new(TokioExecutor::new());
-    http.http1().timer(TokioTimer::new()).header_read_timeout(header_time).max_buf_size(16 << 10);
-    http.http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(128)
-        .max_header_list_size(16 << 10)
-        .keep_alive_interval(Duration::from_secs(30));
-    Arc::new(http)
-}
-
-/// What every connection of a loop shares.
-struct Connections {
-    http: Arc<Http>,
-    router: Router,
-    graceful: GracefulShutdown,
-    stopping: CancellationToken,
-    header_time: Duration,
-}
-
-impl Connections {
-    fn serve(&self, stream: TcpStream) {
-        let _ = stream.set_nodelay(true);
-        let spoke = Arc::new(AtomicBool::new(false));
-        let service = {
-            let (router, stopping, spoke) =
-                (self.router.clone(), self.stopping.clone(), spoke.clone());
-            service_fn(move |request: Request<Incoming>| {
-                spoke.store(true, Ordering::Relaxed);
-                let closes = request.version() < Version::HTTP_2;
-                let answer = router.clone().call(request.map(Body::new));
-                let stopping = stopping.clone();
-                async move {
-                    let mut response = answer.await?;
-                    if closes && stopping.is_cancelled() {
-                        let close = HeaderValue::from_static("close");
-                        response.headers_mut().insert(header::CONNECTION, close);
-                    }
-                    Ok::<_, std::convert::Infallible>(response)
-                }
-            })
-        };
-        let connection = self.http.serve_connection(TokioIo::new(stream), service).into_owned();
-        let connection = self.graceful.watch(connection);
-        let header_time = self.header_time;
-        tokio::spawn(async move {
-            // Until the first bytes tell HTTP/1 from HTTP/2, no timer of hyper's runs.
-            let silent = async {
-                time::sleep(header_time).await;
-                if spoke.load(Ordering::Relaxed) {
-                    std::future::pending::<()>().await;
-                }
-            };
-            // How a connection ends is its client's affair.
-            tokio::select! { _ = connection => {}, () = silent => {} }
-        });
-    }
 }

@@ -71,4 +71,7 @@ pub enum AnswerError {
     /// The origin has no answer, or too many wait for it.
     #[error(transparent)]
     Cached(#[from] CacheError),
+    /// The system gave nothing to wait with.
+    #[error("cannot wait for the answer")]
+    Wait(#[source] std::io::Error),
 }

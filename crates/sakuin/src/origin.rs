@@ -179,6 +179,10 @@ impl Shared {
         Ok(Shared { config: config.clone(), kind })
     }
 
+    pub(crate) fn config(&self) -> &config::Origin {
+        &self.config
+    }
+
     pub(crate) fn guard_stats(&self) -> GuardStats {
         match self.kind {
             #[cfg(feature = "http-origin")]

@@ -1,5 +1,8 @@
 //! An answer made ready once, when it is fetched, so that nothing is computed when it is handed out: the body
-//! in every coding worth having, with its headers and its tag.
+//! in every coding worth having, with its tag.
+//!
+//! Headers are put together when they are sent. That costs what copying them would, and keeping a map of headers
+//! for each coding took more memory than the answers of a small table.
 
 use std::io::Write;
 
@@ -16,7 +19,7 @@ pub struct Prepared {
     version: Box<str>,
     identity: Representation,
     /// Those worth sending, the best first.
-    coded: Box<[(Coding, Representation)]>,
+    coded: Box<[Representation]>,
 }
 
 /// A content coding we write.
@@ -37,11 +40,12 @@ pub enum Coding {
 pub struct Representation {
     /// What is sent.
     pub body: Bytes,
-    /// With a 200: `content-type`, `content-length`, `content-encoding`, `etag` (strong, its own for each
-    /// coding), `vary`, `cache-control`.
-    pub headers: HeaderMap,
-    /// With a 304.
-    pub not_modified: HeaderMap,
+    coding: Coding,
+    content_type: &'static str,
+    length: HeaderValue,
+    tag: HeaderValue,
+    /// Whether there are other codings of the same answer.
+    varies: bool,
 }
 
 /// Clients may keep an answer and ask whether it is still true: what is served here is quickly asked again,
@@ -68,8 +72,8 @@ impl Prepared {
         Prepared::new(status, body, "application/problem+json", version, Vec::new())
     }
 
-    /// A value of a packed table, uncoded, whose version is the file's.
-    pub fn packed(body: Bytes, content_type: &'static str, version: &str) -> Prepared {
+    /// A value of a packed table, uncoded. The version is the file's: hexadecimal digits.
+    pub(crate) fn packed(body: Bytes, content_type: &'static str, version: &str) -> Prepared {
         Prepared::new(StatusCode::OK, body, content_type, version.into(), Vec::new())
     }
 
@@ -84,10 +88,8 @@ impl Prepared {
         let represent =
             |body, coding| Representation::new(body, coding, content_type, &version, varies);
         let identity = represent(body, Coding::Identity);
-        let coded = coded
-            .into_iter()
-            .map(|(coding, body)| (coding, represent(body.into(), coding)))
-            .collect();
+        let coded =
+            coded.into_iter().map(|(coding, body)| represent(body.into(), coding)).collect();
         Prepared { status, identity, coded, version }
     }
 
@@ -99,8 +101,7 @@ impl Prepared {
     /// The body in the best coding of those the door's client takes; `accepts` is asked best first. Identity
     /// is what remains.
     pub fn representation(&self, accepts: impl Fn(Coding) -> bool) -> &Representation {
-        let best = self.coded.iter().find(|(coding, _)| accepts(*coding));
-        best.map_or(&self.identity, |(_, representation)| representation)
+        self.coded.iter().find(|coded| accepts(coded.coding)).unwrap_or(&self.identity)
     }
 
     /// The body, uncoded.
@@ -120,8 +121,7 @@ impl Prepared {
 
     /// The bytes it takes in memory, for the limit of a table.
     pub fn weight(&self) -> usize {
-        let coded = self.coded.iter().map(|(_, representation)| representation);
-        let representations = std::iter::once(&self.identity).chain(coded);
+        let representations = self.coded.iter().chain([&self.identity]);
         size_of::<Prepared>()
             + self.version.len()
             + representations.map(Representation::weight).sum::<usize>()
@@ -158,30 +158,54 @@ impl Representation {
         version: &str,
         varies: bool,
     ) -> Representation {
-        let mut not_modified = HeaderMap::with_capacity(3);
-        // Versions are hexadecimal digits, which a header may hold.
-        if let Ok(tag) = HeaderValue::try_from(format!("\"{version}{}\"", coding.tag_suffix())) {
-            not_modified.insert(ETAG, tag);
+        let tag = HeaderValue::try_from(format!("\"{version}{}\"", coding.tag_suffix()));
+        let tag = tag.expect("versions are hexadecimal digits");
+        Representation { coding, content_type, length: body.len().into(), tag, varies, body }
+    }
+
+    /// How the body is coded.
+    pub fn coding(&self) -> Coding {
+        self.coding
+    }
+
+    /// What the body is, as in `content-type`.
+    pub fn content_type(&self) -> &'static str {
+        self.content_type
+    }
+
+    /// The strong tag, its own for each coding.
+    pub fn tag(&self) -> &HeaderValue {
+        &self.tag
+    }
+
+    /// With a 200: `content-type`, `content-length`, `content-encoding`, `etag`, `vary`, `cache-control`, and room for
+    /// as many of the door's own.
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::with_capacity(12);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
+        headers.insert(CONTENT_LENGTH, self.length.clone());
+        if self.coding != Coding::Identity {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(self.coding.name()));
         }
-        not_modified.insert(CACHE_CONTROL, KEEP);
-        if varies {
-            not_modified.insert(VARY, HeaderValue::from_static("accept-encoding"));
+        self.validate(headers)
+    }
+
+    /// With a 304: `etag`, `vary`, `cache-control`.
+    pub fn not_modified(&self) -> HeaderMap {
+        self.validate(HeaderMap::with_capacity(6))
+    }
+
+    fn validate(&self, mut headers: HeaderMap) -> HeaderMap {
+        headers.insert(ETAG, self.tag.clone());
+        headers.insert(CACHE_CONTROL, KEEP);
+        if self.varies {
+            headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
         }
-        let mut headers = HeaderMap::with_capacity(6);
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        headers.insert(CONTENT_LENGTH, body.len().into());
-        if coding != Coding::Identity {
-            headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
-        }
-        headers.extend(not_modified.clone());
-        Representation { body, headers, not_modified }
+        headers
     }
 
     fn weight(&self) -> usize {
-        // A place in a header map is a name, a value, a hash and two links; a map keeps some free.
-        const HEADER: usize = 128;
-        let headers = self.headers.capacity() + self.not_modified.capacity();
-        size_of::<Representation>() + self.body.len() + headers * HEADER
+        size_of::<Representation>() + self.body.len() + self.length.len() + self.tag.len()
     }
 }
 
@@ -259,7 +283,7 @@ mod tests {
         let mut tags = Vec::new();
         for coding in [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd] {
             let representation = prepared.representation(|asked| asked == coding);
-            let Representation { body, headers, not_modified } = representation;
+            let (headers, body) = (representation.headers(), &representation.body);
             assert_eq!(decode(coding, body), stops(), "{coding:?}");
             assert_eq!(headers[CONTENT_LENGTH], body.len().to_string());
             let coded = headers.get(CONTENT_ENCODING).map_or("identity", |it| it.to_str().unwrap());
@@ -268,6 +292,7 @@ mod tests {
                 (&headers[CONTENT_TYPE], &headers[VARY]),
                 (&HeaderValue::from_static(JSON), &HeaderValue::from_static("accept-encoding"))
             );
+            let not_modified = representation.not_modified();
             let names: Vec<_> = not_modified.keys().map(http::HeaderName::as_str).collect();
             assert_eq!(names, ["etag", "cache-control", "vary"]);
             assert_eq!(not_modified[ETAG], headers[ETAG]);
@@ -281,13 +306,10 @@ mod tests {
     #[test]
     fn the_best_coding_that_is_taken_is_sent() {
         let prepared = Prepared::found(stops(), JSON);
-        let best = |accepts: fn(Coding) -> bool| {
-            let headers = &prepared.representation(accepts).headers;
-            headers.get(CONTENT_ENCODING).map(|coding| coding.to_str().unwrap().to_owned())
-        };
-        assert_eq!(best(|_| true).as_deref(), Some("br"));
-        assert_eq!(best(|coding| coding != Coding::Brotli).as_deref(), Some("zstd"));
-        assert_eq!(best(|_| false), None);
+        let best = |accepts: fn(Coding) -> bool| prepared.representation(accepts).coding();
+        assert_eq!(best(|_| true), Coding::Brotli);
+        assert_eq!(best(|coding| coding != Coding::Brotli), Coding::Zstd);
+        assert_eq!(best(|_| false), Coding::Identity);
     }
 
     #[test]
@@ -303,7 +325,7 @@ mod tests {
             Prepared::packed(stops(), JSON, "v1"),
         ] {
             assert!(prepared.coded.is_empty());
-            assert!(!prepared.identity.headers.contains_key(VARY));
+            assert!(!prepared.identity.headers().contains_key(VARY));
         }
     }
 
@@ -321,7 +343,7 @@ mod tests {
         let missing = Prepared::missing("no stop `00000`");
         assert!(missing.is_missing() && !Prepared::found("null".into(), JSON).is_missing());
         assert_eq!(missing.status(), StatusCode::NOT_FOUND);
-        assert_eq!(missing.identity.headers[CONTENT_TYPE], "application/problem+json");
+        assert_eq!(missing.identity.content_type(), "application/problem+json");
         let problem: serde_json::Value = serde_json::from_slice(missing.body()).unwrap();
         assert_eq!(problem["detail"], "no stop `00000`");
     }
@@ -329,11 +351,11 @@ mod tests {
     #[test]
     fn its_weight_counts_every_coding() {
         let bodies = |prepared: &Prepared| {
-            let coded = prepared.coded.iter().map(|(_, it)| it.body.len()).sum::<usize>();
+            let coded = prepared.coded.iter().map(|it| it.body.len()).sum::<usize>();
             coded + prepared.body().len()
         };
         let prepared = Prepared::found(stops(), JSON);
-        assert!(prepared.weight() > bodies(&prepared) + 1000);
-        assert!(prepared.weight() < bodies(&prepared) + 10_000);
+        assert!(prepared.weight() > bodies(&prepared) + 500);
+        assert!(prepared.weight() < bodies(&prepared) + 2000);
     }
 }

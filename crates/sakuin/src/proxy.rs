@@ -16,11 +16,11 @@ mod waiting;
 
 use std::{sync::Arc, time::Duration};
 
-use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header};
+use http::{HeaderMap, HeaderName, Method, Request, Response, StatusCode, header, request::Parts};
 use http_body::Body as _;
 use sakuin_cache::{
-    CacheError, CachedTable, Clock, Depth, Entry, Failure, Options, Peek, Purge, Source, Stats,
-    SystemClock,
+    CacheError, CachedTable, Clock, Depth, Entry, Failure, Guard, Options, Peek, Purge, Source,
+    Stats, SystemClock,
     rfc9111::{
         RequestDirectives, Reuse, confirms, invalidated, is_safe, only_for_the_origin, reuse,
     },
@@ -98,6 +98,9 @@ pub enum ProxyError {
     /// The path of the request leads nowhere.
     #[error(transparent)]
     Target(#[from] TargetError),
+    /// A method that is for other proxies, or would show what only the origin should see.
+    #[error("the method is not passed on")]
+    Method,
     /// The request wants nothing but what is kept, and nothing is.
     #[error("nothing is kept that this request takes")]
     NotKept,
@@ -122,11 +125,12 @@ impl Proxy {
         route: &str,
         origin: &config::Http,
         client: reqwest::Client,
+        guard: Guard<SystemClock>,
         options: Options,
         runtime: Handle,
     ) -> Result<Proxy, TargetError> {
         let base = Base::new(route, &origin.url)?;
-        let upstream = Arc::new(Upstream::new(base, origin, client, runtime.clone()));
+        let upstream = Arc::new(Upstream::new(base, origin, client, guard, runtime.clone()));
         let fetches = Fetches(upstream.clone());
         let table = CachedTable::new(fetches, options, SystemClock::default(), runtime);
         Ok(Proxy { table, upstream })
@@ -139,15 +143,20 @@ impl Proxy {
 
     /// Answers a request: with what is kept if that may be, else with what the origin says.
     pub async fn answer(&self, request: Request<Body>) -> Result<Reply, ProxyError> {
-        let target = self.upstream.base.target(request.uri())?;
-        let (parts, headers) = (request.method(), request.headers());
-        let reads = matches!(*parts, Method::GET | Method::HEAD)
-            && request.body().is_end_stream()
-            && !only_for_the_origin(headers);
-        if !reads {
-            return self.pass(&target, request, Forward::Bypass).await;
+        if matches!(*request.method(), Method::CONNECT | Method::TRACE) {
+            return Err(ProxyError::Method);
         }
-        match self.look_up(&target, &request).await? {
+        let target = self.upstream.base.target(request.uri())?;
+        let (parts, body) = request.into_parts();
+        let reads = matches!(parts.method, Method::GET | Method::HEAD)
+            && body.is_end_stream()
+            && !only_for_the_origin(&parts.headers);
+        if !reads {
+            return self.pass(&target, Request::from_parts(parts, body), Forward::Bypass).await;
+        }
+        let found = self.look_up(&target, &parts).await?;
+        let request = Request::from_parts(parts, body);
+        match found {
             Found::Reply(reply) => Ok(reply),
             Found::Forward(why) => self.pass(&target, request, why).await,
             Found::Unwanted(entry) => self.check(&target, request, &entry).await,
@@ -164,8 +173,8 @@ impl Proxy {
         self.table.purge(purge, depth)
     }
 
-    async fn look_up(&self, target: &Target, request: &Request<Body>) -> Result<Found, ProxyError> {
-        let headers = request.headers();
+    async fn look_up(&self, target: &Target, request: &Parts) -> Result<Found, ProxyError> {
+        let headers = &request.headers;
         let wishes = RequestDirectives::of(headers);
         let mut key = target.key.clone();
         let mut varying: Vec<HeaderName> = Vec::new();
@@ -214,11 +223,11 @@ impl Proxy {
         let passed = place.leave();
         match landed {
             Ok(answer) => match answer.entry.value() {
-                Value::Kept(kept) => {
+                Some(kept) => {
                     let own = kept.asked_by == own;
                     Ok(Fetched::Kept { entry: answer.entry, source: answer.source, own })
                 }
-                Value::Passed => match passed {
+                None => match passed {
                     Some(response) => Ok(response.await.map_or(Fetched::NotMine, Fetched::Passed)),
                     None => Ok(Fetched::NotMine),
                 },
@@ -292,11 +301,11 @@ enum Fetched {
 
 /// Whether a request for something that is not kept is better handed on as it is: it may not be kept, wants
 /// nothing kept, or does not want all of it.
-fn goes_alone(request: &Request<Body>, wishes: &RequestDirectives) -> bool {
+fn goes_alone(request: &Parts, wishes: &RequestDirectives) -> bool {
     wishes.no_store
         || wishes.no_cache
-        || request.method() == Method::HEAD
-        || request.headers().contains_key(header::RANGE)
+        || request.method == Method::HEAD
+        || request.headers.contains_key(header::RANGE)
 }
 
 /// Whether a response to a GET shows that what is kept is no longer true.
@@ -308,8 +317,5 @@ fn contradicts(response: &Response<Body>, kept: &Kept) -> bool {
 }
 
 fn kept(entry: &Entry<Value>) -> &Kept {
-    match entry.value() {
-        Value::Kept(kept) => kept,
-        Value::Passed => unreachable!("what is passed on is not kept"),
-    }
+    entry.value().as_ref().expect("what is passed on is not kept")
 }

@@ -4,6 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
 use sakuin_cache::Stats;
 use sakuin_pack::{Content, Values};
+use tokio::runtime::Builder;
 
 use crate::{Answer, AnswerError, Cached, Key, KeyRule, Prepared};
 
@@ -87,7 +88,7 @@ impl Table {
     pub fn key_rule(&self) -> &KeyRule {
         match self {
             Table::Packed(packed) => &packed.rule,
-            Table::Cached(_) => unimplemented!(),
+            Table::Cached(cached) => cached.key_rule(),
         }
     }
 
@@ -95,7 +96,7 @@ impl Table {
     pub fn peek(&self, key: &Key) -> Option<Result<Option<Answer>, AnswerError>> {
         match self {
             Table::Packed(packed) => Some(packed.get(key.as_str().as_bytes())),
-            Table::Cached(_) => unimplemented!(),
+            Table::Cached(cached) => cached.peek(key).map(|answer| Ok(Some(answer))),
         }
     }
 
@@ -104,15 +105,29 @@ impl Table {
     pub async fn answer(&self, key: &Key) -> Result<Option<Answer>, AnswerError> {
         match self {
             Table::Packed(packed) => packed.get(key.as_str().as_bytes()),
-            Table::Cached(_) => unimplemented!(),
+            Table::Cached(cached) => Ok(Some(cached.answer(key).await?)),
         }
+    }
+
+    /// The answer for a key as it is written, for programs that are not async: blocks while the origin is asked.
+    ///
+    /// # Panics
+    ///
+    /// If it has to wait and is called from async code, which it would block.
+    pub fn get(&self, key: &str) -> Result<Option<Answer>, AnswerError> {
+        let key = self.key_rule().check(key)?;
+        if let Some(answer) = self.peek(&key) {
+            return answer;
+        }
+        let runtime = Builder::new_current_thread().enable_time().build();
+        runtime.map_err(AnswerError::Wait)?.block_on(self.answer(&key))
     }
 
     /// What a cached table counts.
     pub fn stats(&self) -> Option<Stats> {
         match self {
             Table::Packed(_) => None,
-            Table::Cached(_) => unimplemented!(),
+            Table::Cached(cached) => Some(cached.stats()),
         }
     }
 }

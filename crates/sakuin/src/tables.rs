@@ -2,52 +2,104 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use crate::{Config, OpenError, Packed, Table, config};
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::{
+    Cached, Config, OpenError, Packed, Table,
+    config::{self, CachedTable},
+    origin::Origins,
+};
+#[cfg(feature = "http-origin")]
+use crate::{origin::Kind, proxy::Proxy};
 
 /// Tables that were opened together.
+///
+/// ```
+/// use sakuin::{Config, Tables, document::Document};
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// # let mut builder = sakuin_pack::Builder::new(sakuin_pack::Content::Text, Default::default());
+/// # builder.add(b"tokyo", b"13960000")?;
+/// # builder.write(folder.join("cities.skn"))?;
+/// let text = r#"
+/// [tables.cities]
+/// kind = "packed"
+/// file = "cities.skn"
+/// "#;
+/// let config = Config::of_document(&Document::parse(text, "sakuin.toml", folder)?)?;
+/// let tables = Tables::open(&config)?;
+/// let cities = tables.table("cities").expect("it is in the configuration");
+/// let answer = cities.get("tokyo")?.expect("it is in the file");
+/// assert_eq!(&answer.body()[..], b"13960000");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Tables {
     tables: BTreeMap<String, Arc<Table>>,
+    #[cfg(feature = "http-origin")]
+    proxies: BTreeMap<String, Arc<Proxy>>,
+    live: Option<Live>,
     config: Config,
 }
 
+/// What cached tables share.
+#[derive(Clone)]
+struct Live {
+    origins: Origins,
+    background: Arc<Background>,
+}
+
+/// The threads of the origins; they end when no tables need them, without being waited for.
+struct Background(Option<Runtime>);
+
+/// Threads for talking to origins; work on their answers has threads of its own.
+const ORIGIN_THREADS: usize = 2;
+
 impl Tables {
-    /// Opens every table of `config`. Cached tables share two background threads for their origins.
+    /// Opens every table of `config`. Cached tables share two background threads for their origins, which need
+    /// not answer yet.
     pub fn open(config: &Config) -> Result<Tables, OpenError> {
-        Tables { tables: BTreeMap::new(), config: Config::default() }.reopen(config)
+        let nothing = Tables {
+            tables: BTreeMap::new(),
+            #[cfg(feature = "http-origin")]
+            proxies: BTreeMap::new(),
+            live: None,
+            config: Config::default(),
+        };
+        nothing.reopen(config)
     }
 
     /// Opens the tables of a changed configuration. Those whose description and origin are the same go on as
     /// they are; a cached one that only stores or ages differently keeps its entries. Nothing of `self` is
     /// changed, so a failure leaves everything as it was.
     pub fn reopen(&self, config: &Config) -> Result<Tables, OpenError> {
+        let is_cached = |table: &config::Table| matches!(table, config::Table::Cached(_));
+        let live = match config.tables.values().any(is_cached) {
+            true => Some(self.live(config)?),
+            false => None,
+        };
         let mut tables = BTreeMap::new();
+        #[cfg(feature = "http-origin")]
+        let mut proxies = BTreeMap::new();
         for (name, description) in &config.tables {
-            let before = self.tables.get(name);
-            let table = match description {
-                config::Table::Packed { file, .. } => self.open_packed(name, file, before)?,
-                config::Table::Cached(_) => unimplemented!(),
+            let table = match (description, &live) {
+                (config::Table::Packed { file, .. }, _) => self.packed(name, file)?,
+                #[cfg(feature = "http-origin")]
+                (config::Table::Cached(table), Some(live)) if table.ask == config::Ask::Proxy => {
+                    proxies.insert(name.clone(), self.proxy(name, table, live)?);
+                    continue;
+                }
+                (config::Table::Cached(table), Some(live)) => self.cached(name, table, live)?,
+                (config::Table::Cached(_), None) => continue,
             };
             tables.insert(name.clone(), table);
         }
-        Ok(Tables { tables, config: config.clone() })
-    }
-
-    /// A packed file; the table before if that has the same content.
-    fn open_packed(
-        &self,
-        name: &str,
-        file: &Path,
-        before: Option<&Arc<Table>>,
-    ) -> Result<Arc<Table>, OpenError> {
-        let refused = |source| OpenError::Packed { table: name.to_owned(), source };
-        let opened = sakuin_pack::Table::open(file).map_err(refused)?;
-        if let Some(before) = before
-            && let Table::Packed(packed) = &**before
-            && packed.file().content_id() == opened.content_id()
-        {
-            return Ok(before.clone());
-        }
-        Ok(Arc::new(Table::Packed(Packed::new(opened))))
+        Ok(Tables {
+            tables,
+            #[cfg(feature = "http-origin")]
+            proxies,
+            live,
+            config: config.clone(),
+        })
     }
 
     /// The configuration they were opened from.
@@ -60,8 +112,136 @@ impl Tables {
         self.tables.get(name)
     }
 
+    /// Every caching proxy (`mode = "rfc9111"`) with its name, in the order of names. They answer requests rather than
+    /// keys, so they are not among the tables.
+    #[cfg(feature = "http-origin")]
+    pub fn proxies(&self) -> impl Iterator<Item = (&str, &Arc<Proxy>)> {
+        self.proxies.iter().map(|(name, proxy)| (name.as_str(), proxy))
+    }
+
     /// Every table with its name, in the order of names.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Arc<Table>)> {
         self.tables.iter().map(|(name, table)| (name.as_str(), table))
+    }
+
+    /// Where cached tables read from; none without cached tables.
+    pub fn origins(&self) -> Option<&Origins> {
+        self.live.as_ref().map(|live| &live.origins)
+    }
+
+    fn live(&self, config: &Config) -> Result<Live, OpenError> {
+        if let Some(Live { origins, background }) = &self.live {
+            let origins = origins.reopen(&config.origins)?;
+            return Ok(Live { origins, background: background.clone() });
+        }
+        let background = Background::start()?;
+        let origins = Origins::open(&config.origins, background.handle())?;
+        Ok(Live { origins, background: Arc::new(background) })
+    }
+
+    /// A packed file; the table before if that has the same content.
+    fn packed(&self, name: &str, file: &Path) -> Result<Arc<Table>, OpenError> {
+        let refused = |source| OpenError::Packed { table: name.to_owned(), source };
+        let opened = sakuin_pack::Table::open(file).map_err(refused)?;
+        if let Some(before) = self.tables.get(name)
+            && let Table::Packed(packed) = &**before
+            && packed.file().content_id() == opened.content_id()
+        {
+            return Ok(before.clone());
+        }
+        Ok(Arc::new(Table::Packed(Packed::new(opened))))
+    }
+
+    /// A cached table; the one before, or one with its entries, if both say the same for every key.
+    fn cached(
+        &self,
+        name: &str,
+        description: &CachedTable,
+        live: &Live,
+    ) -> Result<Arc<Table>, OpenError> {
+        let before = self.cached_before(name, description, live);
+        if let Some((table, _, before)) = before
+            && before.options == description.options
+        {
+            return Ok(table.clone());
+        }
+        let opened = Cached::open(name, description, &live.origins)?;
+        if let Some((_, before, _)) = before {
+            opened.adopt(before);
+        }
+        Ok(Arc::new(Table::Cached(opened)))
+    }
+
+    /// A caching proxy; the one before if it is described alike.
+    #[cfg(feature = "http-origin")]
+    fn proxy(
+        &self,
+        name: &str,
+        description: &CachedTable,
+        live: &Live,
+    ) -> Result<Arc<Proxy>, OpenError> {
+        let refused = |cause: String| OpenError::Table { table: name.to_owned(), cause };
+        let origin = &description.origin;
+        if let (Some(before), Some(config::Table::Cached(described)), Some(old)) =
+            (self.proxies.get(name), self.config.tables.get(name), &self.live)
+            && **described == *description
+            && live.origins.is_same(origin, &old.origins)
+        {
+            return Ok(before.clone());
+        }
+        let shared = live.origins.origin(origin);
+        let found = shared.map(|shared| (shared.config(), &shared.kind));
+        let Some((config::Origin::Http(config), Kind::Http(http))) = found else {
+            return Err(refused(format!("there is no HTTP origin `{origin}`")));
+        };
+        let proxy = Proxy::new(
+            description.route.as_deref().unwrap_or("/"),
+            config,
+            http.client().clone(),
+            http.guard().clone(),
+            description.options.clone(),
+            live.background.handle().clone(),
+        );
+        proxy.map(Arc::new).map_err(|error| refused(error.to_string()))
+    }
+
+    fn cached_before(
+        &self,
+        name: &str,
+        description: &CachedTable,
+        live: &Live,
+    ) -> Option<(&Arc<Table>, &Cached, &CachedTable)> {
+        let table = self.tables.get(name)?;
+        let Table::Cached(cached) = &**table else { return None };
+        let config::Table::Cached(before) = self.config.tables.get(name)? else { return None };
+        let CachedTable { origin, key, ask, map, .. } = description;
+        let is_same = (&before.origin, &before.key, &before.ask, &before.map)
+            == (origin, key, ask, map)
+            && live.origins.is_same(origin, &self.live.as_ref()?.origins);
+        is_same.then_some((table, cached, before))
+    }
+}
+
+impl Background {
+    fn start() -> Result<Background, OpenError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(ORIGIN_THREADS)
+            .thread_name("sakuin-origin")
+            .enable_all()
+            .build();
+        runtime.map(|runtime| Background(Some(runtime))).map_err(OpenError::Start)
+    }
+
+    fn handle(&self) -> &Handle {
+        self.0.as_ref().expect("it is taken when dropped").handle()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Waiting would block an event loop, should the last one who knew the tables run on one.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
     }
 }

@@ -63,6 +63,10 @@ impl<V, M: Map<V>> Bounded<V, M> {
         self.map.get(key)
     }
 
+    pub(super) fn look(&self, key: &str) -> Option<Arc<Entry<V>>> {
+        self.map.place(key).map(|(_, entry)| entry)
+    }
+
     pub(super) fn insert(&self, key: &str, entry: Arc<Entry<V>>) {
         // Declared before the lock is taken, so dropped after it is given back.
         let mut freed: Vec<Option<Arc<Entry<V>>>> = Vec::new();

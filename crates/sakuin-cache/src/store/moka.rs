@@ -47,6 +47,11 @@ impl<V: Send + Sync + 'static> Moka<V> {
         self.cache.get(key)
     }
 
+    /// A plain `get` would make the key more popular.
+    pub(super) fn look(&self, key: &str) -> Option<Arc<Entry<V>>> {
+        if self.cache.contains_key(key) { self.cache.get(key) } else { None }
+    }
+
     pub(super) fn insert(&self, key: &str, entry: Arc<Entry<V>>) {
         let weight = entry.weight() + OVERHEAD;
         if weight > self.max_bytes {
@@ -61,7 +66,7 @@ impl<V: Send + Sync + 'static> Moka<V> {
     }
 
     pub(super) fn remove_if(&self, key: &str, condition: impl Fn(&Entry<V>) -> bool) {
-        if self.cache.get(key).is_some_and(|entry| condition(&entry)) {
+        if self.look(key).is_some_and(|entry| condition(&entry)) {
             self.cache.invalidate(key);
         }
     }

@@ -59,6 +59,10 @@ impl<V: Send + Sync + 'static> Quick<V> {
         self.cache.get(key)
     }
 
+    pub(super) fn look(&self, key: &str) -> Option<Arc<Entry<V>>> {
+        self.cache.peek(key)
+    }
+
     pub(super) fn insert(&self, key: &str, entry: Arc<Entry<V>>) {
         if (entry.weight() + OVERHEAD) as u64 > self.cache.shard_capacity() {
             return self.remove_if(key, |_| true);

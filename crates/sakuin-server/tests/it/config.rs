@@ -60,11 +60,17 @@ fn a_server_listens_in_several_places_and_logs_some() {
     let config = parse(server).unwrap();
     assert_eq!(listen(&config), ["127.0.0.1:80", "[::1]:80"]);
     assert_eq!(config.server.admin.unwrap().to_string(), "127.0.0.1:81");
-    let tls = config.server.tls.unwrap();
+    let tls = config.server.tls.clone().unwrap();
     assert_eq!((tls.cert.as_path(), tls.key.as_path()), ("/srv/a.crt".as_ref(), "/a.key".as_ref()));
     assert_eq!(config.server.health.as_deref(), Some("/api/v1/health"));
     assert_eq!(config.server.log.sample, Some(1000));
     assert_eq!(config.server.log.slow, Some(std::time::Duration::from_millis(100)));
+
+    assert_eq!(parse(&config.to_string()).unwrap().to_string(), config.to_string());
+    assert!(
+        config.to_string().contains("log = { sample = 1000, slow = \"100000us\" }"),
+        "{config}"
+    );
 
     insta::assert_snapshot!(refusal("[server]\nadmin = \"0.0.0.0:8081\""), @"
     sakuin.toml:2: `server.admin` is `0.0.0.0:8081`

@@ -5,15 +5,27 @@
 //! - `positions`: canonical HTML and the pieces that are scanned name the same positions
 //! - `site`: every route, what every page carries, conditional requests, refusals
 //! - `feed`, `book`: read back by other programs
-//! - `connections`: slow clients, draining
+//! - `lookup`: tables by key, by route and many at once; conditional requests, codings, refusals
+//! - `origin`: cached tables, with an origin that does what a key says
+//! - `description`: the OpenAPI description, held against a server
+//! - `tls`: handshakes, HTTP/2, a certificate that changes
+//! - `connections`: slow clients, draining, loops that share connections
+//! - `reload`: a changed configuration and a changed certificate under load
+//! - `admin`: what the admin door tells, and to whom
 
 #![allow(clippy::unwrap_used)]
 
+mod admin;
 mod book;
 mod config;
 mod connections;
+mod description;
 mod feed;
+mod lookup;
+mod origin;
 mod positions;
+mod reload;
 mod site;
 mod stories;
 mod support;
+mod tls;

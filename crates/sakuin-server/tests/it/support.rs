@@ -3,6 +3,7 @@
 use std::{
     fs,
     net::SocketAddr,
+    ops::{Deref, DerefMut},
     path::{Path, PathBuf},
     sync::LazyLock,
     thread::JoinHandle,
@@ -10,7 +11,7 @@ use std::{
 };
 
 use sakuin_japanese::pack::Packer;
-use sakuin_server::{Config, Error, Limits, Report, Server, import};
+use sakuin_server::{Config, Error, Limits, Reloader, Report, Server, import};
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 use ureq::http;
@@ -54,20 +55,96 @@ pub(crate) fn dictionary() -> &'static Path {
     &MADE.1
 }
 
-/// A server over its own folder, stopped when dropped.
-pub(crate) struct Site {
-    pub(crate) folder: TempDir,
-    pub(crate) address: SocketAddr,
-    pub(crate) url: String,
-    stop: Option<oneshot::Sender<()>>,
-    running: Option<JoinHandle<Result<(), Error>>>,
-}
-
 /// How the tests' servers differ from those of users: they stop sooner.
 pub(crate) fn limits() -> Limits {
     let mut limits = Limits::default();
     limits.announce_time = Duration::from_millis(50);
     limits
+}
+
+/// A server, stopped when dropped.
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
+    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) url: String,
+    pub(crate) reloader: Reloader,
+    stop: Option<oneshot::Sender<()>>,
+    running: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl Running {
+    pub(crate) fn start(config: &Config, limits: &Limits) -> Running {
+        let server = Server::bind(config, limits).unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        Running {
+            address: server.address(),
+            admin: server.admin_address(),
+            url: server.url(),
+            reloader: server.reloader(),
+            stop: Some(stop),
+            running: Some(std::thread::spawn(move || {
+                server.run(async {
+                    let _ = stopped.await;
+                })
+            })),
+        }
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        self.get_with(path, &[])
+    }
+
+    pub(crate) fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        get(self.address, path, headers)
+    }
+
+    pub(crate) fn post(&self, path: &str, body: &[u8]) -> Answer {
+        Answer::read(agent().post(format!("http://{}{path}", self.address)).send(body).unwrap())
+    }
+
+    /// What the admin door answers.
+    pub(crate) fn admin(&self, path: &str) -> Answer {
+        get(self.admin.unwrap(), path, &[])
+    }
+
+    /// The sum of a metric over all its labels that `filter` picks.
+    pub(crate) fn metric(&self, name: &str, filter: &str) -> f64 {
+        let metrics = self.admin("/metrics");
+        let lines = metrics.text().lines();
+        let values = lines.filter_map(|line| {
+            let (series, value) = line.rsplit_once(' ')?;
+            let (found, labels) = series.split_once('{').unwrap_or((series, ""));
+            (found == name && labels.contains(filter)).then(|| value.parse::<f64>().unwrap())
+        });
+        values.sum()
+    }
+
+    /// Tells the server to stop; does not wait.
+    pub(crate) fn stop(&mut self) {
+        let _ = self.stop.take().unwrap().send(());
+    }
+
+    /// Waits until the server has stopped.
+    pub(crate) fn join(&mut self) -> Result<(), Error> {
+        self.running.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.stop.is_some() {
+            self.stop();
+        }
+        if let Some(running) = self.running.take() {
+            let _ = running.join();
+        }
+    }
+}
+
+/// A server of the reading site over its own folder.
+pub(crate) struct Site {
+    pub(crate) folder: TempDir,
+    running: Running,
 }
 
 impl Site {
@@ -83,57 +160,34 @@ impl Site {
         );
         let config = Config::parse(&text, "test.toml", folder.path()).unwrap();
         import(&config.reader.as_ref().unwrap().stories, "test.jsonl", stories.as_bytes()).unwrap();
-        let server = Server::bind(&config, limits).unwrap();
-        let (address, url) = (server.address(), server.url());
-        let (stop, stopped) = oneshot::channel::<()>();
-        let running = std::thread::spawn(move || {
-            server.run(async {
-                let _ = stopped.await;
-            })
-        });
-        Site { folder, address, url, stop: Some(stop), running: Some(running) }
+        Site { running: Running::start(&config, limits), folder }
     }
 
     pub(crate) fn add(&self, stories: &str) -> Report {
         import(&self.folder.path().join("stories.db"), "more.jsonl", stories.as_bytes()).unwrap()
     }
+}
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
-        self.get_with(path, &[])
-    }
+impl Deref for Site {
+    type Target = Running;
 
-    pub(crate) fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
-        let mut request = agent().get(format!("http://{}{path}", self.address));
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        Answer::read(request.call().unwrap())
-    }
-
-    pub(crate) fn post(&self, path: &str, body: &[u8]) -> Answer {
-        Answer::read(agent().post(format!("http://{}{path}", self.address)).send(body).unwrap())
-    }
-
-    /// Tells the server to stop; does not wait.
-    pub(crate) fn stop(&mut self) {
-        let _ = self.stop.take().unwrap().send(());
-    }
-
-    /// Waits until the server has stopped.
-    pub(crate) fn join(&mut self) -> Result<(), Error> {
-        self.running.take().unwrap().join().unwrap()
+    fn deref(&self) -> &Running {
+        &self.running
     }
 }
 
-impl Drop for Site {
-    fn drop(&mut self) {
-        if self.stop.is_some() {
-            self.stop();
-        }
-        if let Some(running) = self.running.take() {
-            let _ = running.join();
-        }
+impl DerefMut for Site {
+    fn deref_mut(&mut self) -> &mut Running {
+        &mut self.running
     }
+}
+
+pub(crate) fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Answer {
+    let mut request = agent().get(format!("http://{address}{path}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    Answer::read(request.call().unwrap())
 }
 
 pub(crate) fn agent() -> ureq::Agent {
@@ -149,7 +203,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    fn read(response: http::Response<ureq::Body>) -> Answer {
+    pub(crate) fn read(response: http::Response<ureq::Body>) -> Answer {
         let (parts, mut body) = response.into_parts();
         let body = body.with_config().limit(64 << 20).read_to_vec().unwrap();
         Answer { status: parts.status.as_u16(), headers: parts.headers, body }

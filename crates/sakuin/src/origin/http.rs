@@ -100,6 +100,11 @@ impl HttpOrigin {
         &self.guard
     }
 
+    /// What talks to it.
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Requests from now on share nothing that began before.
     pub(crate) fn purged(&self) {
         self.purges.fetch_add(1, Relaxed);

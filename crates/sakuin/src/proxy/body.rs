@@ -11,7 +11,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
-use tokio::{sync::oneshot, time::Sleep};
+use tokio::time::Sleep;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -34,7 +34,7 @@ pub(super) async fn read(
     let mut chunks = VecDeque::new();
     let mut length = 0;
     if body.size_hint().lower() > limit as u64 {
-        return Ok(Read::Long(Passing::new(body, patience)));
+        return Ok(Read::Long(Passing::of(body, patience)));
     }
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame?.into_data() else { continue };
@@ -62,7 +62,7 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    pub(super) fn new(body: reqwest::Body, patience: Duration) -> Body {
+    pub(super) fn of(body: reqwest::Body, patience: Duration) -> Body {
         Passing { read: VecDeque::new(), rest: body, patience, silence: None }.boxed_unsync()
     }
 }
@@ -97,20 +97,14 @@ impl http_body::Body for Passing {
 }
 
 /// A body for reqwest, which wants to share what it sends between threads; only one ever has it.
-pub(super) struct Sent {
-    body: Mutex<Body>,
-    /// Dropped with the body, when all of it is on its way.
-    _done: oneshot::Sender<()>,
-}
+pub(super) struct Sent(Mutex<Body>);
 
 impl Sent {
-    /// The body, and what is done when it was sent.
-    pub(super) fn new(body: Body) -> (reqwest::Body, oneshot::Receiver<()>) {
-        let (_done, sent) = oneshot::channel();
+    pub(super) fn of(body: Body) -> reqwest::Body {
         if body.is_end_stream() {
-            return (reqwest::Body::default(), sent);
+            return reqwest::Body::default();
         }
-        (reqwest::Body::wrap(Sent { body: Mutex::new(body), _done }), sent)
+        reqwest::Body::wrap(Sent(Mutex::new(body)))
     }
 }
 
@@ -122,15 +116,15 @@ impl http_body::Body for Sent {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let body = self.body.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let body = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         Pin::new(body).poll_frame(context)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.lock().unwrap_or_else(PoisonError::into_inner).size_hint()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).size_hint()
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.lock().unwrap_or_else(PoisonError::into_inner).is_end_stream()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_end_stream()
     }
 }

@@ -4,13 +4,9 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use sakuin_cache::rfc9111::{Freshness, Response, Selecting};
 
-/// What the table of a proxy holds under a key.
-#[derive(Debug)]
-pub(super) enum Value {
-    Kept(Kept),
-    /// A response that cannot be kept: it went to the request it was for.
-    Passed,
-}
+/// What the table of a proxy holds under a key; nothing stands for a response that cannot be kept and went to
+/// the request it was for.
+pub(super) type Value = Option<Kept>;
 
 /// A kept response: the origin's bytes in the origin's coding.
 #[derive(Clone, Debug)]

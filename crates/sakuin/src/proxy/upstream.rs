@@ -14,7 +14,7 @@ use http::{
 };
 use http_body_util::BodyExt;
 use sakuin_cache::{
-    Failure, FailureKind, Fetched, Fill, Kind, Origin,
+    Failure, FailureKind, Fetched, Fill, Guard, Kind, Origin, SystemClock,
     rfc9111::{
         self, Freshness, accepted_codings, confirms, freshness, initial_age, refreshed, storable,
         strip_hop_by_hop, validate,
@@ -37,6 +37,7 @@ pub(super) struct Upstream {
     pub(super) base: Base,
     pub(super) waiting: Waiting,
     client: reqwest::Client,
+    guard: Guard<SystemClock>,
     /// Sent with every request.
     headers: HeaderMap,
     timeout: Duration,
@@ -53,23 +54,36 @@ impl Origin for Fetches {
 
     async fn fetch(&self, key: &str, previous: Option<&Value>) -> Result<Fetched<Value>, Failure> {
         let upstream = &*self.0;
-        let previous = previous.and_then(|value| match value {
-            Value::Kept(kept) => Some(kept),
-            Value::Passed => None,
-        });
-        let (asked, reply) = match upstream.waiting.take(key) {
-            Some(Asked { number, headers, reply }) => ((number, headers), Some(reply)),
+        let previous = previous.and_then(Option::as_ref);
+        let (asked_by, headers, reply) = match upstream.waiting.take(key) {
+            Some(Asked { number, headers, reply }) => (number, headers, Some(reply)),
             // A refresh that nobody waits for repeats what it was chosen by.
-            None => ((0, previous.map(|kept| repeated(kept)).unwrap_or_default()), None),
+            None => (0, previous.map(repeated).unwrap_or_default(), None),
         };
-        let outcome = tokio::time::timeout(upstream.timeout, upstream.fetch(key, previous, asked));
-        let (fetched, passed) = outcome.await.unwrap_or_else(|_| (Err(late()), None));
+        let errand = Errand { key, previous, asked_by, headers };
+        let mut passed = None;
+        let attempt = async {
+            let (fetched, response) = upstream.fetch(&errand).await;
+            passed = response;
+            fetched
+        };
+        let fetched = upstream.guard.once(attempt).await;
         if let Some((reply, response)) = reply.zip(passed) {
             // Whoever waited for it may have left.
             let _ = reply.send(response);
         }
         fetched
     }
+}
+
+/// What a fetch is about.
+struct Errand<'f> {
+    key: &'f str,
+    previous: Option<&'f Kept>,
+    /// The number of the request that waits for it; 0 if none does.
+    asked_by: u64,
+    /// That request's headers.
+    headers: HeaderMap,
 }
 
 /// What a fetch tells the table, and the response if that is for one request alone.
@@ -87,6 +101,7 @@ impl Upstream {
         base: Base,
         origin: &config::Http,
         client: reqwest::Client,
+        guard: Guard<SystemClock>,
         runtime: Handle,
     ) -> Upstream {
         let headers = origin.headers.iter().filter_map(|(name, value)| {
@@ -98,6 +113,7 @@ impl Upstream {
             base,
             waiting: Waiting::default(),
             client,
+            guard,
             headers: headers.collect(),
             timeout: origin.timeout,
             max_answer: origin.max_answer,
@@ -115,36 +131,32 @@ impl Upstream {
         let (parts, body) = request.into_parts();
         let mut headers = parts.headers;
         self.outgoing(&mut headers, parts.version);
-        let (upstream, url) = (self.clone(), target.url.clone());
+        let (upstream, url, body) = (self.clone(), target.url.clone(), Sent::of(body));
         let answered = self.runtime.spawn(async move {
-            let (body, sent) = Sent::new(body);
-            // A long upload is no late answer.
-            let late = async {
-                let _ = sent.await;
-                tokio::time::sleep(upstream.timeout).await;
+            let mut refused = None;
+            let attempt = async {
+                let received = upstream.send(parts.method, url, headers, body).await?;
+                match failure(&received.response) {
+                    None => Ok(received),
+                    Some(failure) => {
+                        refused = Some(received);
+                        Err(failure)
+                    }
+                }
             };
-            tokio::select! {
-                received = upstream.send(parts.method, url, headers, body) => received,
-                () = late => Err(self::late()),
-            }
+            let received = upstream.guard.once(attempt).await;
+            received.or_else(|failure| refused.ok_or(failure))
         });
         let received = answered.await.unwrap_or_else(|_| Err(broken()))?;
-        Ok(received.response.map(|body| Passing::new(body, self.timeout)))
+        Ok(received.response.map(|body| Passing::of(body, self.timeout)))
     }
 
-    async fn fetch(
-        &self,
-        key: &str,
-        previous: Option<&Kept>,
-        (number, asked): (u64, HeaderMap),
-    ) -> Outcome {
-        let received = match self.get(key, previous, &asked).await {
+    async fn fetch(&self, errand: &Errand<'_>) -> Outcome {
+        let received = match self.get(errand).await {
             Ok(Got::Response(received)) => received,
             Ok(Got::Confirmed(kept, received)) => {
                 let headers = refreshed(&kept.headers, received.response.headers());
-                let fill =
-                    self.fill(key, Some(kept), number, &asked, kept.status, headers, &received);
-                return match fill {
+                return match self.fill(errand, kept.status, headers, &received) {
                     Some(fill) => (Ok(Fetched::New(fill(kept.body.clone()))), None),
                     // A 304 that forbids keeping what it confirms.
                     None => (Ok(Fetched::New(passed())), Some(response_of(kept))),
@@ -152,23 +164,19 @@ impl Upstream {
             }
             Err(failure) => return (Err(failure), None),
         };
-        let status = received.response.status();
-        if is_failure(status) {
-            let failure = refused(status, received.response.headers());
-            return (
-                Err(failure),
-                Some(received.response.map(|body| Passing::new(body, self.timeout))),
-            );
-        }
-        let headers = received.response.headers().clone();
-        let Some(fill) = self.fill(key, previous, number, &asked, status, headers, &received)
-        else {
-            return (
-                Ok(Fetched::New(passed())),
-                Some(received.response.map(|body| Passing::new(body, self.timeout))),
-            );
+        let Received { response, .. } = &received;
+        let (status, headers) = (response.status(), response.headers().clone());
+        let failure = failure(response);
+        let fill = match failure {
+            None => self.fill(errand, status, headers, &received),
+            Some(_) => None,
         };
-        let (parts, body) = received.response.into_parts();
+        let response = received.response;
+        let Some(fill) = fill else {
+            let fetched = failure.map_or_else(|| Ok(Fetched::New(passed())), Err);
+            return (fetched, Some(response.map(|body| Passing::of(body, self.timeout))));
+        };
+        let (parts, body) = response.into_parts();
         match read(body, self.max_answer, self.timeout).await {
             Ok(Read::Whole(body)) => (Ok(Fetched::New(fill(body))), None),
             Ok(Read::Long(body)) => {
@@ -179,23 +187,18 @@ impl Upstream {
     }
 
     /// Asks for a key, with the validators of what is kept if that is for the same request.
-    async fn get<'k>(
-        &self,
-        key: &str,
-        previous: Option<&'k Kept>,
-        asked: &HeaderMap,
-    ) -> Result<Got<'k>, Failure> {
-        let url = self.base.of_key(key).map_err(|_| broken())?;
-        let mut headers = asked.clone();
+    async fn get<'f>(&self, errand: &Errand<'f>) -> Result<Got<'f>, Failure> {
+        let url = self.base.of_key(errand.key).map_err(|_| broken())?;
+        let mut headers = errand.headers.clone();
         self.outgoing(&mut headers, Version::HTTP_11);
         // No conditions but ours, and nothing but the whole.
         validate(&mut headers, &HeaderMap::new());
-        match accepted_codings(asked) {
+        match accepted_codings(&errand.headers) {
             Some(codings) => headers.insert(header::ACCEPT_ENCODING, codings),
             None => headers.remove(header::ACCEPT_ENCODING),
         };
+        let previous = errand.previous.filter(|kept| kept.selecting.matches(&errand.headers));
         let mut conditional = headers.clone();
-        let previous = previous.filter(|kept| kept.selecting.matches(asked));
         if let Some(kept) = previous
             && validate(&mut conditional, &kept.headers)
         {
@@ -248,36 +251,34 @@ impl Upstream {
     }
 
     /// What to keep of a response, once its body is there; nothing if it may not be kept, or is of no use.
-    #[allow(clippy::too_many_arguments)]
     fn fill<'f>(
-        &'f self,
-        key: &'f str,
-        previous: Option<&Kept>,
-        asked_by: u64,
-        asked: &HeaderMap,
+        &self,
+        errand: &Errand<'f>,
         status: StatusCode,
         mut headers: HeaderMap,
         received: &Received,
     ) -> Option<impl FnOnce(Bytes) -> Fill<Value> + use<'f>> {
-        let request = rfc9111::Request { method: &Method::GET, headers: asked };
+        let request = rfc9111::Request { method: &Method::GET, headers: &errand.headers };
         let response = rfc9111::Response { status, headers: &headers };
-        let selecting = rfc9111::Selecting::of(asked, &headers)?;
+        let selecting = rfc9111::Selecting::of(&errand.headers, &headers)?;
         let Freshness { mut lifetimes, strict } = freshness(response, received.at);
         let age = initial_age(received.response.headers(), received.delay, received.at);
-        let lives = lifetimes.fresh > age || !lifetimes.stale_if_error.is_zero();
-        let validators =
-            headers.contains_key(header::ETAG) || headers.contains_key(header::LAST_MODIFIED);
-        if !storable(request, response) || !(lives || validators) {
+        let stale = lifetimes.stale_while_revalidate.max(lifetimes.stale_if_error);
+        let is_useful = lifetimes.fresh + stale > age
+            || headers.contains_key(header::ETAG)
+            || headers.contains_key(header::LAST_MODIFIED);
+        if !storable(request, response) || !is_useful {
             return None;
         }
         // A refresh that nobody waits for has nobody's authorization.
-        if asked.contains_key(header::AUTHORIZATION) {
+        if errand.headers.contains_key(header::AUTHORIZATION) {
             lifetimes.stale_while_revalidate = Duration::ZERO;
         }
         headers.remove(header::AGE);
-        let number = previous.map(|kept| kept.number);
+        let number = errand.previous.map(|kept| kept.number);
         let number = number.unwrap_or_else(|| self.numbers.fetch_add(1, Ordering::Relaxed));
         let age = age.saturating_sub(received.delay);
+        let (key, asked_by) = (errand.key, errand.asked_by);
         Some(move |body: Bytes| {
             headers.insert(header::CONTENT_LENGTH, body.len().into());
             let freshness = Freshness { lifetimes, strict };
@@ -286,7 +287,7 @@ impl Upstream {
             let missing = matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE);
             Fill {
                 bytes: kept.weight(),
-                value: Value::Kept(kept),
+                value: Some(kept),
                 kind: if missing { Kind::Missing } else { Kind::Found },
                 tags: Vec::new(),
                 lifetimes: Some(lifetimes),
@@ -343,7 +344,7 @@ fn response_of(kept: &Kept) -> Response<Body> {
 /// Nothing to keep.
 fn passed() -> Fill<Value> {
     Fill {
-        value: Value::Passed,
+        value: None,
         kind: Kind::Unstorable,
         bytes: size_of::<Value>(),
         tags: Vec::new(),
@@ -352,19 +353,19 @@ fn passed() -> Fill<Value> {
     }
 }
 
-/// The failures in whose place something stale may be served (RFC 5861 4).
-fn is_failure(status: StatusCode) -> bool {
-    matches!(status.as_u16(), 500 | 502 | 503 | 504)
-}
-
-fn refused(status: StatusCode, headers: &HeaderMap) -> Failure {
-    let seconds =
-        headers.get(header::RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    Failure {
-        kind: FailureKind::Refused,
-        cause: format!("the origin answered {}", status.as_u16()),
-        retry_after: seconds.map(Duration::from_secs),
+/// The failure that a response tells of, in whose place something stale may be served (RFC 5861 4).
+fn failure(response: &Response<reqwest::Body>) -> Option<Failure> {
+    let status = response.status().as_u16();
+    if !matches!(status, 500 | 502 | 503 | 504) {
+        return None;
     }
+    let seconds = response.headers().get(header::RETRY_AFTER);
+    let seconds = seconds.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    Some(Failure {
+        kind: FailureKind::Refused,
+        cause: format!("the origin answered {status}"),
+        retry_after: seconds.map(Duration::from_secs),
+    })
 }
 
 fn failed(error: &reqwest::Error) -> Failure {

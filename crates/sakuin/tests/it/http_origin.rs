@@ -528,7 +528,7 @@ async fn a_body_without_mapping_is_passed_on() {
     let table = open_with(&loopback, "", "");
     let answer = get(&table, "1").await.unwrap();
     assert_eq!(&answer.body()[..], b"a,b\n");
-    let headers = &answer.prepared().representation(|_| false).headers;
+    let headers = &answer.prepared().representation(|_| false).headers();
     assert_eq!(headers["content-type"], "text/csv");
 }
 

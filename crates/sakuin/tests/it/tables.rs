@@ -29,7 +29,7 @@ fn check(content: Content, values: &[&[u8]], content_type: &str, body: &[u8]) {
     let table = tables.table("t").unwrap();
     let ask = |key| table.peek(&table.key_rule().check(key).unwrap()).unwrap().unwrap();
     let answer = ask("k").unwrap();
-    let headers = &answer.prepared().representation(|_| true).headers;
+    let headers = &answer.prepared().representation(|_| true).headers();
     assert_eq!(headers["content-type"], content_type);
     assert_eq!(answer.body(), body);
     assert_eq!((answer.source, answer.age.as_secs()), (Source::Packed, 0));

@@ -37,13 +37,6 @@ impl Simulated {
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
-
-    /// Sets the wall clock alone, as an administrator or a time server does.
-    #[allow(dead_code)]
-    pub(crate) fn set_unix(&self, unix: SystemTime) {
-        let mut state = self.0.lock().unwrap();
-        state.start = unix - state.now.since(Tick::default());
-    }
 }
 
 impl Clock for Simulated {

@@ -1,0 +1,58 @@
+//! A configuration as TOML again: with every default, without any secret.
+
+use std::{
+    fmt::{Display, Formatter, Result},
+    path::Path,
+};
+
+use super::{Config, ReaderConfig, ServerConfig};
+
+impl Display for Config {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        writeln!(out, "[server]\n{}", self.server)?;
+        if let Some(reader) = &self.reader {
+            writeln!(out, "[reader]\n{reader}")?;
+        }
+        self.tables.fmt(out)
+    }
+}
+
+impl Display for ServerConfig {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        let listen: Vec<_> = self.listen.iter().map(quoted).collect();
+        writeln!(out, "listen = [{}]", listen.join(", "))?;
+        if let Some(admin) = &self.admin {
+            writeln!(out, "admin = {}", quoted(admin))?;
+        }
+        if let Some(tls) = &self.tls {
+            writeln!(out, "tls = {{ cert = {}, key = {} }}", path(&tls.cert), path(&tls.key))?;
+        }
+        if let Some(health) = &self.health {
+            writeln!(out, "health = {}", quoted(health))?;
+        }
+        let sample = self.log.sample.map(|one_of| format!("sample = {one_of}"));
+        let slow = self.log.slow.map(|slow| format!("slow = \"{}us\"", slow.as_micros()));
+        let log: Vec<_> = sample.into_iter().chain(slow).collect();
+        if !log.is_empty() {
+            writeln!(out, "log = {{ {} }}", log.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for ReaderConfig {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        writeln!(out, "dictionary = {}", path(&self.dictionary))?;
+        writeln!(out, "stories = {}", quoted(format!("sqlite://{}", self.stories.display())))?;
+        writeln!(out, "path = {}", quoted(&self.path))
+    }
+}
+
+/// What JSON writes as a string, TOML reads as the same.
+fn quoted(text: impl Display) -> String {
+    serde_json::Value::from(text.to_string()).to_string()
+}
+
+fn path(path: &Path) -> String {
+    quoted(path.display())
+}

@@ -1,0 +1,131 @@
+//! The door of tables: `/v1/tables`, and the routes that the configuration gives to tables.
+//!
+//! [`Lookup::find`] says what a request asks for, without allocating more than the key. A key that can be
+//! answered at once is answered at once; only one that must wait for its origin becomes a future.
+
+mod batch;
+mod list;
+mod record;
+mod route;
+
+use std::sync::Arc;
+
+use axum::http::{Method, Response, Uri};
+use bytes::Bytes;
+use percent_encoding::percent_decode_str;
+use sakuin::{Key, Table, Tables};
+
+use crate::{Error, body::Body, reply::Fault};
+use route::Routes;
+
+pub(crate) use batch::batch;
+pub(crate) use list::list;
+pub(crate) use record::{answer, peek};
+
+/// The tables of a configuration as a door serves them.
+pub(crate) struct Lookup {
+    tables: Tables,
+    routes: Routes,
+}
+
+/// What a request asks for.
+pub(crate) enum Target<'a> {
+    /// `GET /v1/tables`
+    List,
+    /// `GET /v1/openapi.json`
+    Description,
+    /// The answer for one key.
+    Record(&'a Arc<Table>, Key),
+    /// The answers for many keys.
+    Batch(String, Arc<Table>),
+}
+
+/// Where all of the door but the routes begins.
+const TABLES: &str = "/v1/tables";
+const DESCRIPTION: &str = "/v1/openapi.json";
+const BATCH: &str = ":batchGet";
+
+impl Lookup {
+    /// The door of these tables; refuses a route that would hide another address.
+    pub(crate) fn new(tables: Tables, site: Option<&str>) -> Result<Lookup, Error> {
+        let routes = Routes::new(&tables, site)?;
+        Ok(Lookup { tables, routes })
+    }
+
+    /// The tables.
+    pub(crate) fn tables(&self) -> &Tables {
+        &self.tables
+    }
+
+    /// What a request asks for; none if its address is not of this door.
+    pub(crate) fn find<'a>(
+        &'a self,
+        method: &Method,
+        uri: &Uri,
+    ) -> Option<Result<Target<'a>, Fault>> {
+        if let Some(record) = self.routes.find(uri) {
+            let record = || record.map(|(table, key)| Target::Record(table, key));
+            return Some(reading(method).and_then(|()| record()));
+        }
+        let path = uri.path();
+        let rest = match path.strip_prefix(TABLES) {
+            Some("" | "/") => return Some(reading(method).map(|()| Target::List)),
+            Some(rest) => rest.strip_prefix('/')?,
+            None if path == DESCRIPTION => {
+                return Some(reading(method).map(|()| Target::Description));
+            }
+            None => return None,
+        };
+        Some(match rest.split_once('/') {
+            Some((name, key)) => reading(method).and_then(|()| record(self.table(name)?, key)),
+            None => self.whole_table(method, rest),
+        })
+    }
+
+    fn whole_table(&self, method: &Method, name: &str) -> Result<Target<'_>, Fault> {
+        match name.strip_suffix(BATCH) {
+            Some(name) if method == Method::POST => {
+                Ok(Target::Batch(name.to_owned(), self.table(name)?.clone()))
+            }
+            Some(_) => Err(Fault::method("POST")),
+            // A table whose only key is empty.
+            None => reading(method).and_then(|()| record(self.table(name)?, "")),
+        }
+    }
+
+    fn table(&self, name: &str) -> Result<&Arc<Table>, Fault> {
+        self.tables.table(name).ok_or_else(|| {
+            Fault::not_found(format!("there is no table `{name}`"), "`GET /v1/tables` lists them")
+        })
+    }
+}
+
+fn record<'a>(table: &'a Arc<Table>, key: &str) -> Result<Target<'a>, Fault> {
+    let key = decoded(key)?;
+    let key = table.key_rule().check(&key).map_err(|error| Fault::of_key(&error))?;
+    Ok(Target::Record(table, key))
+}
+
+/// Refuses what does not read.
+fn reading(method: &Method) -> Result<(), Fault> {
+    if method == Method::GET || method == Method::HEAD {
+        Ok(())
+    } else {
+        Err(Fault::method("GET, HEAD"))
+    }
+}
+
+/// A part of an address as text.
+fn decoded(text: &str) -> Result<std::borrow::Cow<'_, str>, Fault> {
+    percent_decode_str(text).decode_utf8().map_err(|_| {
+        Fault::bad_request(
+            "the key is not UTF-8",
+            "encode the bytes of its UTF-8 with percent signs",
+        )
+    })
+}
+
+/// The description of this door in the form of OpenAPI 3.1.
+pub(crate) fn description() -> Response<Body> {
+    Body::json(Bytes::from_static(include_bytes!("../../../docs/reference/openapi.json")))
+}

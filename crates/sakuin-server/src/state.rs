@@ -1,0 +1,96 @@
+//! What all loops share: the configuration in force with everything it opened, which a reload swaps as one,
+//! and what lives as long as the server.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
+    time::Instant,
+};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use sakuin::Tables;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Config, Error, Limits, ReaderConfig,
+    counters::Counters,
+    lookup::Lookup,
+    pool::Pool,
+    reader,
+    server::{open_dictionary, runtime},
+    tls::Identity,
+};
+
+/// A server's whole state.
+pub(crate) struct State {
+    /// What is served; taken once a request.
+    pub(crate) serving: ArcSwap<Serving>,
+    /// The certificate in use; none for plain connections.
+    pub(crate) identity: ArcSwapOption<Identity>,
+    pub(crate) loops: Box<[Counters]>,
+    pub(crate) pool: Pool,
+    pub(crate) limits: Limits,
+    pub(crate) connections_max: usize,
+    /// Set when the server is told to stop.
+    pub(crate) stopping: CancellationToken,
+    pub(crate) start: Instant,
+    pub(crate) reloads: Reloads,
+}
+
+/// How reloads went.
+#[derive(Debug, Default)]
+pub(crate) struct Reloads {
+    pub(crate) done: AtomicU64,
+    pub(crate) refused: AtomicU64,
+    /// Whether the last one was refused.
+    pub(crate) failing: AtomicBool,
+}
+
+/// A configuration with everything it opened.
+pub(crate) struct Serving {
+    pub(crate) config: Config,
+    pub(crate) lookup: Lookup,
+    pub(crate) reader: Option<Site>,
+}
+
+/// The reading site as far as loops share it.
+pub(crate) struct Site {
+    pub(crate) config: ReaderConfig,
+    pub(crate) shared: Arc<reader::Shared>,
+}
+
+impl Serving {
+    /// Opens everything that a configuration names; what has not changed since `before` is kept.
+    pub(crate) fn open(
+        config: Config,
+        pool: &Pool,
+        before: Option<&Serving>,
+    ) -> Result<Serving, Error> {
+        let tables = match before {
+            Some(before) => before.lookup.tables().reopen(&config.tables)?,
+            None => Tables::open(&config.tables)?,
+        };
+        let site = config.reader.as_ref();
+        let lookup = Lookup::new(tables, site.map(|site| site.path.as_str()))?;
+        let reader = site.map(|site| Site::open(site, pool)).transpose()?;
+        Ok(Serving { config, lookup, reader })
+    }
+}
+
+impl Site {
+    fn open(config: &ReaderConfig, pool: &Pool) -> Result<Site, Error> {
+        let dictionary = open_dictionary(config)?;
+        runtime()?.block_on(reader::stories::Stories::open(&config.stories))?;
+        let shared = reader::Shared::new(dictionary, &config.path, pool.clone());
+        Ok(Site { config: config.clone(), shared: Arc::new(shared) })
+    }
+}
+
+impl State {
+    /// Whether a request that comes now should be the last of its connection.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_cancelled()
+    }
+}
