@@ -23,6 +23,7 @@ use crate::{
     event_loop::Local,
     log::Line,
     lookup::{self, Target},
+    proxy,
     reply::Fault,
     state::Serving,
 };
@@ -114,6 +115,10 @@ impl Service {
         }
         if serving.config.server.health.as_deref() == Some(uri.path()) {
             return Step::Now(self.health());
+        }
+        if let Some(proxy) = serving.lookup.proxy(uri.path()) {
+            *door = Door::Lookup;
+            return later(proxy::answer(proxy.clone(), request));
         }
         let Some(mut site) = self.local.site(serving) else {
             return Step::Now(nothing_here().into_problem());
