@@ -42,7 +42,7 @@ test: tools
 	cargo test --workspace --locked
 
 tools:
-	@scripts/install build-essential edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
+	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
 
 bench: $(READER)/japanese.skn
 	@scripts/install wrk python3

@@ -1,13 +1,19 @@
 //! Checking a configuration without serving: everything a server would open is opened.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    time::{Duration, SystemTime},
+};
 
+use sakuin::Tables;
 use sakuin_japanese::dictionary::Source;
 
 use crate::{
     Config, Error, ReaderConfig,
+    lookup::Lookup,
     reader::{day::Day, stories::Stories},
     server::{open_dictionary, runtime},
+    tls::Identity,
 };
 
 /// What a configuration leads to.
@@ -26,10 +32,15 @@ pub struct Checked {
 /// The licence of the dictionaries asks servers to take the current files at least monthly.
 const DICTIONARY_DAYS_MAX: i32 = 31;
 
+/// A certificate that ends sooner should have been renewed.
+const CERTIFICATE_TIME_MIN: Duration = Duration::from_secs(14 * 86_400);
+
 /// Reads a configuration and opens what it names, without listening and without creating anything.
 pub fn check(file: &Path) -> Result<Checked, Error> {
     let config = Config::read(file)?;
     let mut checked = Checked { config, sources: Vec::new(), stories: None, warnings: Vec::new() };
+    checked.open_tables()?;
+    checked.open_certificate()?;
     if let Some(reader) = checked.config.reader.clone() {
         checked.open_reader(&reader)?;
     }
@@ -37,9 +48,26 @@ pub fn check(file: &Path) -> Result<Checked, Error> {
 }
 
 impl Checked {
+    fn open_tables(&self) -> Result<(), Error> {
+        let site = self.config.reader.as_ref().map(|reader| reader.path.as_str());
+        Lookup::new(Tables::open(&self.config.tables)?, site).map(drop)
+    }
+
+    fn open_certificate(&mut self) -> Result<(), Error> {
+        let Some(tls) = &self.config.server.tls else { return Ok(()) };
+        let left = Identity::read(tls)?
+            .expires
+            .map(|expires| expires.duration_since(SystemTime::now()).unwrap_or_default());
+        if let Some(left) = left.filter(|left| *left < CERTIFICATE_TIME_MIN) {
+            let days = left.as_secs() / 86_400;
+            self.warnings.push(format!("`{}` ends in {days} days", tls.cert.display()));
+        }
+        Ok(())
+    }
+
     fn open_reader(&mut self, reader: &ReaderConfig) -> Result<(), Error> {
         self.sources = open_dictionary(reader)?.sources().to_vec();
-        self.warnings = old(&self.sources, Day::today());
+        self.warnings.extend(old(&self.sources, Day::today()));
         if reader.stories.exists() {
             let count = async { Stories::open(&reader.stories).await?.count().await };
             self.stories = Some(runtime()?.block_on(count)?);

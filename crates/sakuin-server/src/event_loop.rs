@@ -63,7 +63,7 @@ impl Local {
         let site = serving.reader.as_ref()?;
         let mut kept = self.site.lock().expect("nothing under this lock panics");
         if let Some((of, router)) = &*kept
-            && Weak::ptr_eq(of, &Arc::downgrade(serving))
+            && of.as_ptr() == Arc::as_ptr(serving)
         {
             return Some(router.clone());
         }

@@ -42,6 +42,9 @@ pub struct Limits {
     pub workers: usize,
     /// Pieces of work that may wait for a thread; the next is refused with 503.
     pub waiting: usize,
+    /// Connections at once, over all loops; the next ones wait. Four fifths of the descriptors that the system
+    /// allows, if not said.
+    pub connections: Option<usize>,
     /// A request's headers must arrive within this time, and so must the first request of a connection.
     pub header_time: Duration,
     /// How long a client may take nothing of an answer.
@@ -61,6 +64,7 @@ impl Default for Limits {
             loops: cores,
             workers: cores,
             waiting: 128 * cores,
+            connections: None,
             header_time: Duration::from_secs(10),
             stall_time: Duration::from_secs(20),
             idle_time: Duration::from_secs(75),
@@ -102,7 +106,7 @@ impl Server {
             loops: (0..loops).map(|_| Default::default()).collect(),
             pool,
             limits: limits.clone(),
-            connections_max: connections_max(),
+            connections_max: limits.connections.unwrap_or_else(connections_max),
             stopping: CancellationToken::new(),
             start: Instant::now(),
             reloads: Reloads::default(),

@@ -53,6 +53,7 @@ impl Identity {
             .with_no_client_auth()
             .with_single_cert(chain, private)
             .map_err(|error| format!("certificate and key cannot be used together: {error}"))?;
+        config.ticketer = rustls::crypto::aws_lc_rs::Ticketer::new().map_err(|e| e.to_string())?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let content = content(cert, key);
         Ok(Identity { config: Arc::new(config), expires, content })

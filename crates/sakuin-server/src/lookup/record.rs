@@ -48,12 +48,13 @@ fn respond(
         && asked.contains_key(header::IF_NONE_MATCH)
         && let Some(known) = known(prepared, asked)
     {
-        let headers = told(&known.not_modified, &answer);
+        let headers = told(known.not_modified(), &answer);
         return Ok(response(StatusCode::NOT_MODIFIED, headers, Body::empty()));
     }
     let accepted = Accepted::of(asked);
     let chosen = prepared.representation(|coding| accepted.takes(coding));
-    if !accepted.takes(Coding::Identity) && !chosen.headers.contains_key(header::CONTENT_ENCODING) {
+    if !accepted.takes(Coding::Identity) && !chosen.headers().contains_key(header::CONTENT_ENCODING)
+    {
         return Err(Fault::new(
             StatusCode::NOT_ACCEPTABLE,
             "the answer has no coding that the request accepts",
@@ -61,7 +62,7 @@ fn respond(
         ));
     }
     let body = chosen.body.clone().into();
-    Ok(response(prepared.status(), told(&chosen.headers, &answer), body))
+    Ok(response(prepared.status(), told(chosen.headers(), &answer), body))
 }
 
 /// The representation whose tag the client has, in whatever coding it keeps it.
@@ -69,15 +70,11 @@ fn known<'a>(prepared: &'a Prepared, asked: &HeaderMap) -> Option<&'a Representa
     [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd]
         .into_iter()
         .map(|wanted| prepared.representation(|coding| coding == wanted))
-        .find(|one| {
-            let known = asked.get_all(header::IF_NONE_MATCH);
-            one.headers.get(header::ETAG).is_some_and(|tag| has_already(known, tag.as_bytes()))
-        })
+        .find(|one| has_already(asked.get_all(header::IF_NONE_MATCH), one.tag().as_bytes()))
 }
 
-/// Prepared headers with the age and the source of this answer.
-fn told(prepared: &HeaderMap, answer: &Answer) -> HeaderMap {
-    let mut headers = prepared.clone();
+/// Headers of a representation with the age and the source of this answer.
+fn told(mut headers: HeaderMap, answer: &Answer) -> HeaderMap {
     let (source, cache) = words(answer.source);
     headers.insert(SOURCE, HeaderValue::from_static(source));
     if let Some(cache) = cache {

@@ -1,4 +1,4 @@
-//! Connections that stall, and a server that stops.
+//! Connections that stall, loops that share them, and a server that stops.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -8,9 +8,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sakuin_server::{Error, Server};
+use sakuin_pack::{Builder, Content, Options};
+use sakuin_server::{Config, Error, Limits, Server};
+use tempfile::TempDir;
 
-use crate::support::{STORIES, Site, limits};
+use crate::support::{Running, STORIES, Site, limits};
 
 #[test]
 fn a_client_that_does_not_finish_its_headers_is_let_go() {
@@ -96,4 +98,140 @@ fn an_address_that_is_taken_is_refused() {
     let error = Server::bind(&config, &limits()).err().expect("two servers on one port");
     assert!(matches!(error, Error::Listen { address, .. } if address == site.address), "{error}");
     assert!(error.hint().unwrap().contains("--listen"));
+}
+
+/// A server over one packed table of one long value.
+fn table(bytes: usize, limits: &Limits) -> (Running, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = Builder::new(Content::Text, Options::new());
+    builder.add(b"key", "x".repeat(bytes).as_bytes()).unwrap();
+    builder.write(folder.path().join("one.skn")).unwrap();
+    let text = "[server]\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n\
+        [tables.one]\nkind = \"packed\"\nfile = \"one.skn\"\nroute = \"/one/{key}\"\n";
+    let config = Config::parse(text, "test.toml", folder.path()).unwrap();
+    (Running::start(&config, limits), folder)
+}
+
+const REQUEST: &[u8] = b"GET /one/key HTTP/1.1\r\nHost: a\r\n\r\n";
+
+fn wait_until(mut done: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !done() {
+        assert!(began.elapsed() < Duration::from_secs(30), "it does not come");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_let_go() {
+    let mut limits = limits();
+    limits.stall_time = Duration::from_millis(200);
+    let (running, _folder) = table(16 << 20, &limits);
+    let mut stream = TcpStream::connect(running.address).unwrap();
+    stream.write_all(REQUEST).unwrap();
+    wait_until(|| running.metric("sakuin_connections_timed_out_total", "") == 1.0);
+    wait_until(|| running.metric("sakuin_connections", "") == 0.0);
+}
+
+#[test]
+fn a_client_that_asks_no_more_is_let_go_and_one_that_asks_is_not() {
+    let mut limits = limits();
+    limits.idle_time = Duration::from_millis(400);
+    let (running, _folder) = table(10, &limits);
+    let mut idle = TcpStream::connect(running.address).unwrap();
+    let mut busy = TcpStream::connect(running.address).unwrap();
+    idle.write_all(REQUEST).unwrap();
+    assert!(whole_answer(&mut idle));
+    idle.set_nonblocking(true).unwrap();
+    wait_until(|| {
+        busy.write_all(REQUEST).unwrap();
+        assert!(whole_answer(&mut busy), "a busy connection was closed");
+        !idle.read(&mut [0; 16]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    });
+    busy.write_all(REQUEST).unwrap();
+    assert!(whole_answer(&mut busy), "a busy connection was closed");
+}
+
+#[test]
+fn a_request_that_drips_is_let_go() {
+    let mut limits = limits();
+    limits.header_time = Duration::from_millis(300);
+    let (running, _folder) = table(10, &limits);
+    let mut stream = TcpStream::connect(running.address).unwrap();
+    // The first request is answered; the second never ends, whatever trickles in.
+    stream.write_all(REQUEST).unwrap();
+    assert!(whole_answer(&mut stream));
+    stream.write_all(b"GET /one/key HTTP/1.1\r\nX: ").unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let is_open = |stream: &mut TcpStream| {
+        let read = stream.write_all(b"y").and_then(|()| stream.read(&mut [0; 1]));
+        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    wait_until(|| !is_open(&mut stream));
+    assert_eq!(running.metric("sakuin_connections_timed_out_total", ""), 1.0);
+}
+
+/// All connections come in on one loop, as an unlucky hash would have it.
+#[test]
+fn a_loop_passes_on_what_is_too_much_for_it() {
+    let mut limits = limits();
+    limits.loops = 2;
+    let (running, _folder) = table(10, &limits);
+    let accepted = || running.metric("sakuin_connections_accepted_total", "loop=\"0\"");
+    let mut kept = Vec::new();
+    while kept.len() < 60 {
+        let before = accepted();
+        let mut stream = TcpStream::connect(running.address).unwrap();
+        stream.write_all(REQUEST).unwrap();
+        assert!(whole_answer(&mut stream), "a request was lost in passing");
+        if accepted() > before {
+            kept.push(stream);
+        }
+    }
+    wait_until(|| running.metric("sakuin_connections", "") == 60.0);
+    assert!(running.metric("sakuin_connections_handed_over_total", "") > 0.0);
+    for number in 0..2 {
+        let open = running.metric("sakuin_connections", &format!("loop=\"{number}\""));
+        assert!(open <= 30.0 + 8.0, "{open}");
+    }
+    for stream in &mut kept {
+        stream.write_all(REQUEST).unwrap();
+        assert!(whole_answer(stream));
+    }
+}
+
+#[test]
+fn pipelined_requests_are_answered_even_beside_half_a_one() {
+    let (running, _folder) = table(10, &limits());
+    let mut stream = TcpStream::connect(running.address).unwrap();
+    stream.write_all(&REQUEST.repeat(16)).unwrap();
+    stream.write_all(&REQUEST[..20]).unwrap();
+    let mut answers = Vec::new();
+    let mut buffer = [0; 4096];
+    while answers.windows(15).filter(|window| window == b"HTTP/1.1 200 OK").count() < 16 {
+        let read = stream.read(&mut buffer).unwrap();
+        assert!(read > 0);
+        answers.extend_from_slice(&buffer[..read]);
+    }
+}
+
+#[test]
+fn one_connection_too_many_waits_for_its_turn() {
+    let mut limits = limits();
+    (limits.loops, limits.connections) = (1, Some(4));
+    let (running, _folder) = table(10, &limits);
+    let connect = || {
+        let mut stream = TcpStream::connect(running.address).unwrap();
+        stream.write_all(REQUEST).unwrap();
+        stream
+    };
+    let mut full: Vec<_> = (0..4).map(|_| connect()).collect();
+    assert!(full.iter_mut().all(whole_answer));
+    let mut next = connect();
+    next.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let kind = next.read(&mut [0; 1]).unwrap_err().kind();
+    assert_eq!(kind, ErrorKind::WouldBlock, "it was answered beyond the limit");
+    next.set_read_timeout(None).unwrap();
+    drop(full.pop());
+    assert!(whole_answer(&mut next));
 }

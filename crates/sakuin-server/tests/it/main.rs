@@ -6,7 +6,11 @@
 //! - `site`: every route, what every page carries, conditional requests, refusals
 //! - `feed`, `book`: read back by other programs
 //! - `lookup`: tables by key, by route and many at once; conditional requests, codings, refusals
+//! - `origin`: cached tables, with an origin that does what a key says
+//! - `description`: the OpenAPI description, held against a server
+//! - `tls`: handshakes, HTTP/2, a certificate that changes
 //! - `connections`: slow clients, draining, loops that share connections
+//! - `proxy`: a caching proxy before a scripted origin
 //! - `reload`: a changed configuration and a changed certificate under load
 //! - `admin`: what the admin door tells, and to whom
 
@@ -16,10 +20,17 @@ mod admin;
 mod book;
 mod config;
 mod connections;
+mod description;
 mod feed;
 mod lookup;
+mod origin;
 mod positions;
+mod proxy;
 mod reload;
+#[allow(dead_code, reason = "the tests of the library need more of it")]
+#[path = "../../../sakuin/tests/it/support/origin.rs"]
+mod scripted;
 mod site;
 mod stories;
 mod support;
+mod tls;
