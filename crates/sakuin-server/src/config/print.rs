@@ -3,6 +3,7 @@
 use std::{
     fmt::{Display, Formatter, Result},
     path::Path,
+    time::Duration,
 };
 
 use super::{Config, ReaderConfig, ServerConfig};
@@ -31,7 +32,7 @@ impl Display for ServerConfig {
             writeln!(out, "health = {}", quoted(health))?;
         }
         let sample = self.log.sample.map(|one_of| format!("sample = {one_of}"));
-        let slow = self.log.slow.map(|slow| format!("slow = \"{}us\"", slow.as_micros()));
+        let slow = self.log.slow.map(|slow| format!("slow = \"{}\"", time(slow)));
         let log: Vec<_> = sample.into_iter().chain(slow).collect();
         if !log.is_empty() {
             writeln!(out, "log = {{ {} }}", log.join(", "))?;
@@ -45,6 +46,13 @@ impl Display for ReaderConfig {
         writeln!(out, "dictionary = {}", path(&self.dictionary))?;
         writeln!(out, "stories = {}", quoted(format!("sqlite://{}", self.stories.display())))?;
         writeln!(out, "path = {}", quoted(&self.path))
+    }
+}
+
+fn time(time: Duration) -> String {
+    match time.as_micros() {
+        micros if micros.is_multiple_of(1000) => format!("{}ms", micros / 1000),
+        micros => format!("{micros}us"),
     }
 }
 

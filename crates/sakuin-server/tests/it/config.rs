@@ -67,10 +67,7 @@ fn a_server_listens_in_several_places_and_logs_some() {
     assert_eq!(config.server.log.slow, Some(std::time::Duration::from_millis(100)));
 
     assert_eq!(parse(&config.to_string()).unwrap().to_string(), config.to_string());
-    assert!(
-        config.to_string().contains("log = { sample = 1000, slow = \"100000us\" }"),
-        "{config}"
-    );
+    assert!(config.to_string().contains("log = { sample = 1000, slow = \"100ms\" }"), "{config}");
 
     insta::assert_snapshot!(refusal("[server]\nadmin = \"0.0.0.0:8081\""), @"
     sakuin.toml:2: `server.admin` is `0.0.0.0:8081`
