@@ -23,6 +23,7 @@ use crate::{
     event_loop::Local,
     log::Line,
     lookup::{self, Target},
+    proxy,
     reply::Fault,
     state::Serving,
 };
@@ -115,6 +116,10 @@ impl Service {
         if serving.config.server.health.as_deref() == Some(uri.path()) {
             return Step::Now(self.health());
         }
+        if let Some(proxy) = serving.lookup.proxy(uri.path()) {
+            *door = Door::Lookup;
+            return later(proxy::answer(proxy.clone(), request));
+        }
         let Some(mut site) = self.local.site(serving) else {
             return Step::Now(nothing_here().into_problem());
         };
@@ -165,7 +170,7 @@ impl Service {
 }
 
 fn later(answer: impl Future<Output = Result<Response<Body>, Fault>> + Send + 'static) -> Step {
-    Step::Later(Box::pin(async { answer.await.unwrap_or_else(|fault| fault.into_problem()) }))
+    Step::Later(Box::pin(async { answer.await.unwrap_or_else(Fault::into_problem) }))
 }
 
 impl Future for Answering {

@@ -22,6 +22,7 @@ mod log;
 mod lookup;
 mod metrics;
 mod pool;
+mod proxy;
 mod reader;
 mod reload;
 mod reply;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use axum::http::{Method, Response, Uri};
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
-use sakuin::{Key, Table, Tables};
+use sakuin::{Key, Table, Tables, proxy::Proxy};
 
 use crate::{Error, body::Body, reply::Fault};
 use route::Routes;
@@ -49,12 +49,30 @@ impl Lookup {
     /// The door of these tables; refuses a route that would hide another address.
     pub(crate) fn new(tables: Tables, site: Option<&str>) -> Result<Lookup, Error> {
         let routes = Routes::new(&tables, site)?;
+        for (name, proxy) in tables.proxies() {
+            let route = proxy.route();
+            if site.is_some_and(|site| site.starts_with(route)) {
+                let cause = "it would hide the site of `[reader]`".to_owned();
+                return Err(Error::Route {
+                    table: name.to_owned(),
+                    route: route.to_owned(),
+                    cause,
+                });
+            }
+        }
         Ok(Lookup { tables, routes })
     }
 
     /// The tables.
     pub(crate) fn tables(&self) -> &Tables {
         &self.tables
+    }
+
+    /// The caching proxy before what lies at `path`: of several, the one that lies nearest.
+    pub(crate) fn proxy(&self, path: &str) -> Option<&Arc<Proxy>> {
+        let proxies = self.tables.proxies().map(|(_, proxy)| proxy);
+        let covering = proxies.filter(|proxy| proxy.covers(path) && !path.starts_with("/v1/"));
+        covering.max_by_key(|proxy| proxy.route().len())
     }
 
     /// What a request asks for; none if its address is not of this door.

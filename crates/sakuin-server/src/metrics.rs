@@ -134,9 +134,10 @@ impl Server {
 
     fn tables(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let serving = self.0.serving.load();
-        let tables = serving.lookup.tables().iter();
-        let tables: Vec<(&str, Stats)> =
-            tables.filter_map(|(name, table)| Some((name, table.stats()?))).collect();
+        let tables = serving.lookup.tables();
+        let proxies = tables.proxies().map(|(name, proxy)| (name, proxy.stats()));
+        let tables = tables.iter().filter_map(|(name, table)| Some((name, table.stats()?)));
+        let tables: Vec<(&str, Stats)> = tables.chain(proxies).collect();
         if tables.is_empty() {
             return Ok(());
         }

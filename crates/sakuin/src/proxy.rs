@@ -136,6 +136,11 @@ impl Proxy {
         Ok(Proxy { table, upstream })
     }
 
+    /// Where it stands: begins and ends with a slash.
+    pub fn route(&self) -> &str {
+        &self.upstream.base.route
+    }
+
     /// Whether a path lies below the proxy's route.
     pub fn covers(&self, path: &str) -> bool {
         self.upstream.base.covers(path)

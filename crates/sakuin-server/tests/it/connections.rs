@@ -143,11 +143,11 @@ fn a_client_that_asks_no_more_is_let_go_and_one_that_asks_is_not() {
     idle.write_all(REQUEST).unwrap();
     assert!(whole_answer(&mut idle));
     idle.set_nonblocking(true).unwrap();
-    // Ends when the idle one is closed.
-    while idle.read(&mut [0; 16]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+    wait_until(|| {
         busy.write_all(REQUEST).unwrap();
         assert!(whole_answer(&mut busy), "a busy connection was closed");
-    }
+        !idle.read(&mut [0; 16]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    });
     busy.write_all(REQUEST).unwrap();
     assert!(whole_answer(&mut busy), "a busy connection was closed");
 }
@@ -162,7 +162,12 @@ fn a_request_that_drips_is_let_go() {
     stream.write_all(REQUEST).unwrap();
     assert!(whole_answer(&mut stream));
     stream.write_all(b"GET /one/key HTTP/1.1\r\nX: ").unwrap();
-    wait_until(|| stream.write_all(b"y").is_err());
+    stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let is_open = |stream: &mut TcpStream| {
+        let read = stream.write_all(b"y").and_then(|()| stream.read(&mut [0; 1]));
+        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    wait_until(|| !is_open(&mut stream));
     assert_eq!(running.metric("sakuin_connections_timed_out_total", ""), 1.0);
 }
 

@@ -10,6 +10,7 @@
 //! - `description`: the OpenAPI description, held against a server
 //! - `tls`: handshakes, HTTP/2, a certificate that changes
 //! - `connections`: slow clients, draining, loops that share connections
+//! - `proxy`: a caching proxy before a scripted origin
 //! - `reload`: a changed configuration and a changed certificate under load
 //! - `admin`: what the admin door tells, and to whom
 
@@ -24,7 +25,11 @@ mod feed;
 mod lookup;
 mod origin;
 mod positions;
+mod proxy;
 mod reload;
+#[allow(dead_code, reason = "the tests of the library need more of it")]
+#[path = "../../../sakuin/tests/it/support/origin.rs"]
+mod scripted;
 mod site;
 mod stories;
 mod support;

@@ -213,6 +213,11 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
+    /// Every line of a header.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.headers.get_all(name).iter().map(|value| value.to_str().unwrap()).collect()
+    }
+
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }

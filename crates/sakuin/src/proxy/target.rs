@@ -11,7 +11,7 @@ use super::Kept;
 /// Where a proxy stands, and where it leads.
 pub(super) struct Base {
     /// Begins and ends with a slash.
-    route: String,
+    pub(super) route: String,
     /// Scheme, host and port.
     authority: String,
     /// Begins and ends with a slash.

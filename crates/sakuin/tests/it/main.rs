@@ -11,6 +11,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[cfg(feature = "sql-origin")]
+mod coherence;
 mod config;
 #[cfg(feature = "sql-origin")]
 mod databases;

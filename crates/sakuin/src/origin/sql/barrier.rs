@@ -21,13 +21,20 @@ pub(crate) struct Barrier<C> {
     every: Duration,
     clock: C,
     demand: Notify,
-    /// When the check under way began.
-    running: Mutex<Option<Tick>>,
+    work: Mutex<Work>,
     known: watch::Sender<Option<Known>>,
     /// In nanoseconds: until when the last check that succeeded is believed.
     good_until: AtomicU64,
     /// Whether the next check has been asked for ahead of time.
     ahead: AtomicBool,
+}
+
+#[derive(Default)]
+struct Work {
+    /// When the check under way began.
+    running: Option<Tick>,
+    /// Whether another has been asked for.
+    wanted: bool,
 }
 
 /// The outcome of the last check.
@@ -47,7 +54,7 @@ impl<C: Clock> Barrier<C> {
             every,
             clock,
             demand: Notify::new(),
-            running: Mutex::default(),
+            work: Mutex::default(),
             known: watch::Sender::default(),
             good_until: AtomicU64::default(),
             ahead: AtomicBool::default(),
@@ -61,7 +68,7 @@ impl<C: Clock> Barrier<C> {
         let good_until = Tick::from_nanos(self.good_until.load(Relaxed));
         if now + self.every / 2 > good_until && now < good_until && !self.ahead.swap(true, Relaxed)
         {
-            self.demand.notify_one();
+            self.want(&mut self.work());
         }
         now < good_until
     }
@@ -73,14 +80,14 @@ impl<C: Clock> Barrier<C> {
         let mut known = self.known.subscribe();
         loop {
             {
-                let running = self.running();
+                let mut work = self.work();
                 if let Some(known) = *known.borrow_and_update()
                     && enough(known.began)
                 {
                     return known;
                 }
-                if !running.is_some_and(enough) {
-                    self.demand.notify_one();
+                if !work.running.is_some_and(enough) {
+                    self.want(&mut work);
                 }
             }
             // The sender lives as long as `self`.
@@ -91,14 +98,16 @@ impl<C: Clock> Barrier<C> {
     /// Waits until somebody wants to know. Whoever makes the checks begins one now: one at a time.
     pub(crate) async fn begin(&self) -> Tick {
         self.demand.notified().await;
-        *self.running().insert(self.clock.now())
+        let mut work = self.work();
+        work.wanted = false;
+        *work.running.insert(self.clock.now())
     }
 
     /// The check that began then has ended, and all that has to be done about its outcome is done: those who
     /// wait are told.
     pub(crate) fn end(&self, began: Tick, good: bool) {
-        let mut running = self.running();
-        *running = None;
+        let mut work = self.work();
+        work.running = None;
         self.ahead.store(false, Relaxed);
         let before = self.known.borrow().and_then(|known| known.good_at);
         let good_at = if good { Some(began) } else { before };
@@ -108,8 +117,15 @@ impl<C: Clock> Barrier<C> {
         self.known.send_replace(Some(Known { began, good, good_at }));
     }
 
-    fn running(&self) -> MutexGuard<'_, Option<Tick>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Asks for a check, once for all who do before it begins.
+    fn want(&self, work: &mut Work) {
+        if !std::mem::replace(&mut work.wanted, true) {
+            self.demand.notify_one();
+        }
+    }
+
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

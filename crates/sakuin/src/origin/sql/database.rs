@@ -226,7 +226,7 @@ fn of_sqlite(row: &SqliteRow) -> Result<Vec<u8>, sqlx::Error> {
             json.push(b',');
         }
         let value =
-            of_value(row.try_get_raw(at)?, column.type_info().name()).map_err(|source| {
+            of_value(&row.try_get_raw(at)?, column.type_info().name()).map_err(|source| {
                 sqlx::Error::ColumnDecode { index: column.name().to_owned(), source }
             })?;
         serde_json::to_writer(&mut json, column.name()).expect("a vector takes every byte");
@@ -238,14 +238,14 @@ fn of_sqlite(row: &SqliteRow) -> Result<Vec<u8>, sqlx::Error> {
 }
 
 fn of_value(
-    value: SqliteValueRef<'_>,
+    value: &SqliteValueRef<'_>,
     declared: &str,
 ) -> Result<Json, Box<dyn std::error::Error + Send + Sync>> {
     if value.is_null() {
         return Ok(Json::Null);
     }
     let kind = value.type_info().name().to_owned();
-    let value = value.to_owned();
+    let value = ValueRef::to_owned(value);
     Ok(match kind.as_str() {
         "BOOLEAN" | "INTEGER" | "INT4" | "INT8" if declared == "BOOLEAN" => {
             Json::from(<i64 as Decode<sqlx::Sqlite>>::decode(value.as_ref())? != 0)

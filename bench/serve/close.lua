@@ -1,0 +1,2 @@
+-- A connection for each request.
+wrk.headers["Connection"] = "close"
