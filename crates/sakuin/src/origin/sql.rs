@@ -25,6 +25,9 @@ use crate::{KeyRule, Pattern, config};
 /// A connection that was not needed for so long is closed: the database has others to serve.
 const IDLE_MAX: Duration = Duration::from_secs(300);
 
+/// A database that was away when a table was opened is not looked for again so soon.
+const AWAY: Duration = Duration::from_secs(10);
+
 /// The longest answer of all rows together, in bytes.
 const ANSWER_MAX: usize = 64 << 20;
 
@@ -35,6 +38,8 @@ pub(crate) struct SqlOrigin {
     guard: Guard<SystemClock>,
     /// Connections at rest, the last used last, with when they were used.
     idle: Mutex<Vec<(Tick, Connection)>>,
+    /// When it was found to be away by a table that was being opened.
+    away: Mutex<Option<Tick>>,
     clock: SystemClock,
     runtime: Handle,
 }
@@ -70,6 +75,7 @@ impl SqlOrigin {
             timeout: config.timeout,
             guard: Guard::new(limits, clock.clone()),
             idle: Mutex::default(),
+            away: Mutex::default(),
             clock,
             runtime,
         })
@@ -126,35 +132,47 @@ impl SqlOrigin {
     }
 
     /// Has the database look at a query now, if it is there: a query that is none is refused, a database that is
-    /// away is not waited for.
+    /// away is not waited for, and not by every table again.
     fn inspect(self: &Arc<Self>, statement: Statement) -> Result<Statement, String> {
+        let now = self.clock.now();
+        if self.away().is_some_and(|since| now.since(since) < AWAY) {
+            return Ok(statement);
+        }
         let (sender, receiver) = mpsc::channel();
         let origin = self.clone();
         self.runtime.spawn(async move {
-            let inspected = async {
-                let mut connection = origin.address.connect(origin.timeout).await?;
-                statement.sent(&mut connection).await?;
-                origin.idle().push((origin.clock.now(), connection));
-                Ok(())
-            };
-            let inspected = tokio::time::timeout(origin.timeout, inspected).await;
+            let looked = tokio::time::timeout(origin.timeout, origin.look_at(&statement)).await;
             // Whoever asked is waiting.
-            let _ = sender.send((inspected, statement));
+            let _ = sender.send((looked, statement));
         });
-        let (inspected, statement) =
+        let (looked, statement) =
             receiver.recv().map_err(|_| "the runtime of the origins has ended".to_owned())?;
-        match inspected {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                let failure = failure(&error);
-                if failure.kind == FailureKind::BadAnswer {
-                    return Err(failure.cause);
-                }
-                tracing::warn!(cause = failure.cause, "cannot look at a query now");
-            }
-            Err(_) => tracing::warn!("cannot look at a query now: the database does not answer"),
-        }
+        let failure = match looked {
+            Ok(Ok(())) => return Ok(statement),
+            Ok(Err(failure)) if failure.kind == FailureKind::BadAnswer => return Err(failure.cause),
+            Ok(Err(failure)) => failure.cause,
+            Err(_) => "the database does not answer".to_owned(),
+        };
+        tracing::warn!("cannot look at a query now, but go on: {failure}");
+        *self.away() = Some(now);
         Ok(statement)
+    }
+
+    async fn look_at(&self, statement: &Statement) -> Result<(), Failure> {
+        while let Some(mut connection) = self.take() {
+            match statement.sent(&mut connection).await {
+                Err(error) if is_dead(&error) => {}
+                result => return self.ended(connection, result.map(drop)),
+            }
+        }
+        let connection = self.address.connect(self.timeout).await;
+        let mut connection = connection.map_err(|error| failure(&error))?;
+        let result = statement.sent(&mut connection).await;
+        self.ended(connection, result.map(drop))
+    }
+
+    fn away(&self) -> MutexGuard<'_, Option<Tick>> {
+        self.away.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
