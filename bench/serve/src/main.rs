@@ -204,7 +204,7 @@ fn reload(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     let table = Table { origin: origin.port, timeout: "2s", times: LONG };
     let peer = stage.sakuin("0", &table, None);
     let admin = stage.admin(&peer);
-    let load = |beside: &(dyn Fn() + Sync)| {
+    let load = |seconds: usize, beside: &(dyn Fn() + Sync)| {
         thread::scope(|scope| {
             let running = scope.spawn(|| wrk("1", CONNECTIONS, seconds, &peer.url("http"), &[]));
             while !running.is_finished() {
@@ -216,9 +216,9 @@ fn reload(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let second = Duration::from_secs(1);
-        without.push(load(&|| thread::sleep(second)).per_second);
+        without.push(load(seconds, &|| thread::sleep(second)).per_second);
         with.push(
-            load(&|| {
+            load(seconds, &|| {
                 assert_eq!(peers::get(admin, "/metrics").0, "200");
                 thread::sleep(second);
             })
@@ -234,7 +234,7 @@ fn reload(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     let pause = Duration::from_millis(seconds as u64 * 8);
     let process = peer.server.id().to_string();
     let start = Instant::now();
-    let load = load(&|| {
+    let load = load(3 * seconds, &|| {
         if reloads.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 100 {
             Command::new("kill").args(["-HUP", &process]).status().expect("it runs");
         }
