@@ -95,7 +95,7 @@ fn a_kept_answer_says_how_old_it_is_and_how_it_was_come_by() {
     assert_eq!(again.header("content-type"), "text/plain");
     assert!(!again.header("date").is_empty());
     assert_eq!(pair.asked(), 1);
-    assert_eq!(pair.server.metric("table_hits_total", "wiki"), 1.0);
+    assert_eq!(pair.server.metric("sakuin_table_hits_total", "wiki"), 1.0);
 }
 
 #[test]
