@@ -65,21 +65,12 @@ impl Sampler {
 
     /// The most that another subject may need in a row.
     pub fn target_of(&mut self, row: &str, subject: &str, most: f64) {
-        self.line(
-            &json!({"bench": self.bench, "row": row, "subject": subject, "target": most}),
-        );
+        self.line(&json!({"bench": self.bench, "row": row, "subject": subject, "target": most}));
     }
 
     /// The least that `sakuin` should reach in a row, for rates.
     pub fn target_least(&mut self, row: &str, least: f64) {
         self.line(&json!({"bench": self.bench, "row": row, "target_least": least}));
-    }
-
-    /// The same as a multiple of what another subject reaches.
-    pub fn target_least_of(&mut self, row: &str, least: f64, ratio_to: &str) {
-        self.line(&json!({
-            "bench": self.bench, "row": row, "target_least": least, "ratio_to": ratio_to,
-        }));
     }
 
     /// The least multiple of a subject's rate that `sakuin` should reach.

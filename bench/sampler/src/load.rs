@@ -30,6 +30,8 @@ pub struct Load {
     pub requests: f64,
     pub per_second: f64,
     pub p99_ms: f64,
+    /// If a script printed it: wrk does not.
+    pub p999_ms: Option<f64>,
     pub max_ms: f64,
     /// Answers other than 2xx and 3xx, and broken connections.
     pub failed: u64,
@@ -186,6 +188,7 @@ fn load(text: &str) -> Option<Load> {
         requests: requests.split_whitespace().next()?.parse().ok()?,
         per_second: number(words("Requests/sec:")?.get(1)?)?,
         p99_ms: milliseconds(words("99%")?.get(1)?)?,
+        p999_ms: words("99.9%").and_then(|words| milliseconds(words.get(1)?)),
         max_ms: milliseconds(words("Latency")?.get(3)?)?,
         failed: failed("Non-2xx").unwrap_or(0) + failed("Socket errors").unwrap_or(0),
     })

@@ -2,11 +2,9 @@
 
 use std::{
     io::{self, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::ExitCode,
 };
-
-use sakuin::document::{self, Document};
 
 use crate::serve::DEFAULT_CONFIG;
 
@@ -21,11 +19,7 @@ pub(crate) struct Command {
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let text = document::read(&self.config)?;
-        let name = self.config.display().to_string();
-        let folder = self.config.parent().unwrap_or(Path::new(""));
-        let document = Document::parse(&text, &name, folder)?;
-        write!(io::stdout(), "{}", sakuin::Config::of_document(&document)?)?;
+        write!(io::stdout(), "{}", sakuin_server::Config::read(&self.config)?)?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use sakuin::{
+    Tables,
+    config::{Ask, Table},
+};
 use sakuin_server::{Config, Report};
 
 /// The configuration that is read when none is named, if the current folder has it.
@@ -84,8 +88,31 @@ impl Check {
             println!("dictionaries  {}", dictionaries.join(", "));
             println!("stories       {}", checked.stories.unwrap_or(0));
         }
+        let tables = &checked.config.tables;
+        let opened = Tables::open(tables)?;
+        for (name, table) in &tables.tables {
+            let what = match opened.table(name).map(|table| &**table) {
+                Some(sakuin::Table::Packed(packed)) => format!("{} keys", packed.file().len()),
+                _ => origin(table),
+            };
+            println!("table         {name}: {what}{}", route(table));
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn origin(table: &Table) -> String {
+    match table {
+        Table::Cached(table) if table.ask == Ask::Proxy => {
+            format!("a caching proxy before {}", table.origin)
+        }
+        Table::Cached(table) => format!("cached from {}", table.origin),
+        _ => String::new(),
+    }
+}
+
+fn route(table: &Table) -> String {
+    table.route().map_or(String::new(), |route| format!(", at {route}"))
 }
 
 impl Stories {

@@ -170,7 +170,7 @@ impl Service {
 }
 
 fn later(answer: impl Future<Output = Result<Response<Body>, Fault>> + Send + 'static) -> Step {
-    Step::Later(Box::pin(async { answer.await.unwrap_or_else(|fault| fault.into_problem()) }))
+    Step::Later(Box::pin(async { answer.await.unwrap_or_else(Fault::into_problem) }))
 }
 
 impl Future for Answering {

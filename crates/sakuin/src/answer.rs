@@ -55,6 +55,12 @@ impl Answer {
         Answer { content: Content::Kept(entry), age, source }
     }
 
+    /// The same, as one that nobody can vouch for now.
+    #[cfg(feature = "sql-origin")]
+    pub(crate) fn stale(self) -> Answer {
+        Answer { source: Source::Stale, ..self }
+    }
+
     /// The content in every coding, with its headers.
     pub fn prepared(&self) -> &Prepared {
         match &self.content {

@@ -1,6 +1,6 @@
 //! A cached table over an HTTP or SQL origin: fetch, map, prepare, keep.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use sakuin_cache::{
@@ -14,10 +14,15 @@ use crate::{
     origin::{Content, Kind, Origins, Shared, Surroundings, Validators},
 };
 
+#[cfg(feature = "sql-origin")]
+use crate::origin::sql::coherence::{Change, Coherence};
+
 /// A cached table as a configuration describes it.
 pub struct Cached {
     rule: KeyRule,
     origin: Arc<Shared>,
+    #[cfg(feature = "sql-origin")]
+    step: Option<Step>,
     table: CachedTable<Fetching>,
 }
 
@@ -50,7 +55,13 @@ impl Cached {
         };
         let Surroundings { clock, runtime, .. } = surroundings;
         let table = CachedTable::new(fetching, config.options.clone(), clock, runtime);
-        Ok(Cached { rule: config.key.clone(), origin: origin.clone(), table })
+        Ok(Cached {
+            rule: config.key.clone(),
+            #[cfg(feature = "sql-origin")]
+            step: Step::open(config, &table).map_err(refused)?,
+            origin: origin.clone(),
+            table,
+        })
     }
 
     /// What its keys look like.
@@ -60,6 +71,15 @@ impl Cached {
 
     /// The answer, if it can be given without waiting; begins a refresh if that is due.
     pub fn peek(&self, key: &Key) -> Option<Answer> {
+        #[cfg(feature = "sql-origin")]
+        if self.step.as_ref().is_some_and(|step| !step.coherence.is_good()) {
+            return None;
+        }
+        self.kept(key)
+    }
+
+    /// What the table can serve as far as it knows.
+    fn kept(&self, key: &Key) -> Option<Answer> {
         let (entry, source) = match self.table.peek(key.as_str()) {
             Peek::Fresh(entry) => (entry, Source::Hit),
             Peek::Stale(entry) => (entry, Source::Stale),
@@ -71,6 +91,13 @@ impl Cached {
 
     /// The answer, waiting for the origin if need be.
     pub async fn answer(&self, key: &Key) -> Result<Answer, CacheError> {
+        #[cfg(feature = "sql-origin")]
+        if let Some(step) = &self.step
+            && !step.is_kept(&self.table).await
+            && let Some(answer) = self.kept(key)
+        {
+            return Ok(answer.stale());
+        }
         let answer = self.table.answer(key.as_str()).await?;
         let source = match answer.source {
             sakuin_cache::Source::Hit => Source::Hit,
@@ -100,6 +127,58 @@ impl Cached {
     /// What the guard of its origin counts, for all tables that read from there.
     pub fn guard_stats(&self) -> GuardStats {
         self.origin.guard_stats()
+    }
+}
+
+/// How a table over SQL is kept in step with its database.
+#[cfg(feature = "sql-origin")]
+struct Step {
+    coherence: Coherence,
+    /// How long answers are served, as stale, while nobody knows whether they are still true.
+    unknown_max: Duration,
+    wait: Duration,
+}
+
+#[cfg(feature = "sql-origin")]
+impl Step {
+    fn open(
+        config: &config::CachedTable,
+        table: &CachedTable<Fetching>,
+    ) -> Result<Option<Step>, String> {
+        let (Ask::Query { coherence: Some(coherence), .. }, Asking::Sql(query)) =
+            (&config.ask, &table.origin().asking)
+        else {
+            return Ok(None);
+        };
+        let expired = table.clone();
+        let expire = move |change: Change<'_>| {
+            let purge = match change {
+                Change::All => Purge::All,
+                Change::Key(key) => Purge::Key(key),
+            };
+            expired.purge(purge, Depth::Soft);
+        };
+        Ok(Some(Step {
+            coherence: Coherence::open(query.origin(), coherence, expire)?,
+            unknown_max: coherence.every + config.options.lifetimes.stale_if_error,
+            wait: config.options.wait,
+        }))
+    }
+
+    /// Whether the table is in step. While that cannot be found out, what it has is stale, and forgotten when
+    /// that has lasted too long.
+    async fn is_kept(&self, table: &CachedTable<Fetching>) -> bool {
+        if self.coherence.is_good() {
+            return true;
+        }
+        let Ok(known) = tokio::time::timeout(self.wait, self.coherence.wait()).await else {
+            return false;
+        };
+        let now = table.clock().now();
+        if !known.good && known.good_at.is_none_or(|at| now.since(at) > self.unknown_max) {
+            table.purge(Purge::All, Depth::Hard);
+        }
+        known.good
     }
 }
 

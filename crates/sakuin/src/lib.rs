@@ -14,6 +14,8 @@ mod cached;
 pub mod config;
 pub mod document;
 mod error;
+#[cfg(all(fuzzing, feature = "http-origin"))]
+pub mod fuzzing;
 mod key;
 mod map;
 #[cfg_attr(

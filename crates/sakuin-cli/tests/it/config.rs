@@ -28,10 +28,31 @@ fn config_prints_every_default_and_no_secret() {
     assert!(output.status.success());
     assert!(printed.contains("headers.accountkey = { env = \"LTA_ACCOUNT_KEY\" }"), "{printed}");
     assert!(printed.contains("stale_if_error = \"10m\"\nstrategy = \"sharded\""), "{printed}");
+    assert!(printed.contains("[server]\nlisten = [\"127.0.0.1:8080\"]\n"), "{printed}");
     assert!(!printed.contains("s3cret"), "{printed}");
     let error = folder.refused(&["config"]);
     assert!(error.contains("sakuin.toml:6: "), "{error}");
     assert!(error.contains("hint: set the variable: `export LTA_ACCOUNT_KEY=…`"), "{error}");
+}
+
+#[test]
+fn check_opens_the_tables() {
+    let folder = Folder::with(&[("cities.json", r#"{"tokyo":1,"osaka":2}"#)]);
+    folder.ok(&["pack", "cities.json", "-o", "cities.skn"]);
+    let packed = "[tables.cities]\nkind = \"packed\"\nfile = \"cities.skn\"\n";
+    let config = CONFIG.replace("{ env = \"LTA_ACCOUNT_KEY\" }", "\"x\"");
+    std::fs::write(folder.path("sakuin.toml"), format!("{config}{packed}")).unwrap();
+    let checked = folder.ok(&["check", "sakuin.toml"]);
+    assert!(checked.contains("table         cities: 2 keys\n"), "{checked}");
+    assert!(checked.contains("table         timings: cached from lta\n"), "{checked}");
+
+    std::fs::write(folder.path("sakuin.toml"), format!("{config}map = \".a |\"\n")).unwrap();
+    let error = folder.refused(&["check", "sakuin.toml"]);
+    assert!(error.contains("cannot open table `timings`: the mapping is no jq"), "{error}");
+    std::fs::write(folder.path("cities.skn"), "damaged").unwrap();
+    std::fs::write(folder.path("sakuin.toml"), packed).unwrap();
+    let error = folder.refused(&["check", "sakuin.toml"]);
+    assert!(error.contains("cannot open table `cities`: ") && error.contains("hint: "), "{error}");
 }
 
 /// An admin door that gives one answer; returns what it was asked.

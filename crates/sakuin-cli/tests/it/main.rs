@@ -4,8 +4,11 @@
 
 mod command;
 mod config;
+mod examples;
 mod japanese;
 mod pack;
+mod postgres;
+mod readme;
 mod replay;
 mod serve;
 mod server;

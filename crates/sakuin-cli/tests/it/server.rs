@@ -27,7 +27,17 @@ pub(crate) struct Reply {
 impl Server {
     /// Starts a command that prints its address in a first line.
     pub(crate) fn start(folder: &Folder, arguments: &[&str]) -> Server {
+        Server::start_with(folder, arguments, &[])
+    }
+
+    /// The same with variables of the environment.
+    pub(crate) fn start_with(
+        folder: &Folder,
+        arguments: &[&str],
+        environment: &[(String, String)],
+    ) -> Server {
         let mut command = folder.command(arguments);
+        command.envs(environment.iter().cloned());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

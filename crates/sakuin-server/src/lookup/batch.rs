@@ -72,7 +72,8 @@ enum What {
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Value {
-    Value(Box<RawValue>),
+    #[serde(rename = "value")]
+    Json(Box<RawValue>),
     Text(String),
     Base64(String),
 }
@@ -163,7 +164,7 @@ impl What {
     /// About how long it is when written.
     fn length(&self) -> usize {
         match self {
-            What::Found { value: Value::Value(json), .. } => json.get().len(),
+            What::Found { value: Value::Json(json), .. } => json.get().len(),
             What::Found { value: Value::Text(text) | Value::Base64(text), .. } => text.len(),
             What::Missing { .. } | What::Error { .. } => 128,
         }
@@ -179,7 +180,7 @@ impl Value {
         let is_json = kind.is_some_and(|kind| kind.starts_with("application/json"));
         match str::from_utf8(body) {
             Ok(text) if is_json => match RawValue::from_string(text.to_owned()) {
-                Ok(json) => Value::Value(json),
+                Ok(json) => Value::Json(json),
                 Err(_) => Value::Text(text.to_owned()),
             },
             Ok(text) if kind.is_some_and(|kind| kind.starts_with("text/")) => {

@@ -73,6 +73,25 @@ fn stopping_loses_no_request() {
     }
 }
 
+#[test]
+fn a_server_that_stops_says_so_first_and_still_answers() {
+    let mut limits = limits();
+    limits.announce_time = Duration::from_secs(2);
+    let (mut running, _folder) = table(10, &limits);
+    let mut open = TcpStream::connect(running.address).unwrap();
+    open.write_all(REQUEST).unwrap();
+    assert!(whole_answer(&mut open));
+    assert_eq!(running.admin("/ready").status, 200);
+    running.stop();
+    wait_until(|| running.admin("/ready").status == 503);
+    let answer = running.get("/one/key");
+    assert_eq!((answer.status, answer.header("connection")), (200, "close"));
+    open.write_all(REQUEST).unwrap();
+    assert!(whole_answer(&mut open), "a connection that was open is served until it ends");
+    running.join().unwrap();
+    assert!(TcpStream::connect(running.address).is_err());
+}
+
 fn whole_answer(stream: &mut TcpStream) -> bool {
     let mut bytes = Vec::new();
     let mut buffer = [0; 16 << 10];
@@ -143,11 +162,11 @@ fn a_client_that_asks_no_more_is_let_go_and_one_that_asks_is_not() {
     idle.write_all(REQUEST).unwrap();
     assert!(whole_answer(&mut idle));
     idle.set_nonblocking(true).unwrap();
-    // Ends when the idle one is closed.
-    while idle.read(&mut [0; 16]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock) {
+    wait_until(|| {
         busy.write_all(REQUEST).unwrap();
         assert!(whole_answer(&mut busy), "a busy connection was closed");
-    }
+        !idle.read(&mut [0; 16]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    });
     busy.write_all(REQUEST).unwrap();
     assert!(whole_answer(&mut busy), "a busy connection was closed");
 }
@@ -162,7 +181,12 @@ fn a_request_that_drips_is_let_go() {
     stream.write_all(REQUEST).unwrap();
     assert!(whole_answer(&mut stream));
     stream.write_all(b"GET /one/key HTTP/1.1\r\nX: ").unwrap();
-    wait_until(|| stream.write_all(b"y").is_err());
+    stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+    let is_open = |stream: &mut TcpStream| {
+        let read = stream.write_all(b"y").and_then(|()| stream.read(&mut [0; 1]));
+        read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+    };
+    wait_until(|| !is_open(&mut stream));
     assert_eq!(running.metric("sakuin_connections_timed_out_total", ""), 1.0);
 }
 

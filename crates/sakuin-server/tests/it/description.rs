@@ -74,7 +74,7 @@ const BATCH: &str = "/v1/tables/{table}:batchGet";
 #[test]
 fn every_operation_answers_as_described() {
     let origin = Origin::start();
-    let (packed, cached) = (shop(), cached(&origin, ""));
+    let (packed, cached) = (shop(), cached(&origin, "ttl = \"1h\""));
     let description = packed.running.get("/v1/openapi.json");
     let json = description.json();
     let mut walk = Walk { description: &json, seen: BTreeSet::new() };

@@ -112,7 +112,7 @@ fn a_hundred_reloads_under_load_fail_no_request() {
             });
         }
         for turn in 0..100 {
-            configure(folder, &table(if turn % 2 == 0 { "b.skn" } else { "a.skn" }));
+            configure(folder, &table(if turn % 2 == 0 { "a.skn" } else { "b.skn" }));
             running.reloader.reload().unwrap();
             // Each configuration answers some requests before the next.
             let before = answered.load(Relaxed);
@@ -123,5 +123,5 @@ fn a_hundred_reloads_under_load_fail_no_request() {
         done.store(true, Relaxed);
     });
     assert!(answered.load(Relaxed) >= 400);
-    assert_eq!(get(running.address, "/one/key", &[]).text(), "first");
+    assert_eq!(get(running.address, "/one/key", &[]).text(), "second");
 }

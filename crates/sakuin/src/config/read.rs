@@ -465,7 +465,7 @@ fn query(section: &Section<'_>, sql: &Sql) -> Result<Ask, ConfigError> {
         }
         Ok(Coherence {
             version: coherence.required("version", hint)?.string()?.to_owned(),
-            every: time(&coherence, "every", MILLISECOND..=TEN_MINUTES, COHERENCE_EVERY)?,
+            every: time(&coherence, "every", Duration::ZERO..=TEN_MINUTES, COHERENCE_EVERY)?,
             listen: listen.map(|listen| Ok(listen.string()?.to_owned())).transpose()?,
         })
     });

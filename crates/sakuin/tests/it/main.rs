@@ -1,15 +1,21 @@
 //! Tests of tables by name.
 //!
 //! - `config`: what configurations say, and how they are refused
+//! - `databases`: a PostgreSQL of our own, for `sql_origin`
 //! - `http_origin`: an HTTP origin on its bad days (`loopback` plays it)
 //! - `map`: jq programs over good, odd and hostile answers
 //! - `proxy`: a caching proxy before a scripted origin (`support/origin`)
 //! - `reopen`: cached tables of a configuration that changes
+//! - `sql_origin`: one suite over SQLite and PostgreSQL
 //! - `tables`: tables of a configuration, opened and asked
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[cfg(feature = "sql-origin")]
+mod coherence;
 mod config;
+#[cfg(feature = "sql-origin")]
+mod databases;
 #[cfg(feature = "http-origin")]
 mod http_origin;
 #[cfg(feature = "http-origin")]
@@ -23,4 +29,6 @@ mod reopen;
 mod support {
     pub(crate) mod origin;
 }
+#[cfg(feature = "sql-origin")]
+mod sql_origin;
 mod tables;
