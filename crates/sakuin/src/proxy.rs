@@ -313,12 +313,16 @@ fn goes_alone(request: &Parts, wishes: &RequestDirectives) -> bool {
         || request.headers.contains_key(header::RANGE)
 }
 
-/// Whether a response to a GET shows that what is kept is no longer true.
+/// Whether a response shows that what is kept is no longer true. A part has a status of its own, a 304 answers
+/// the client's conditions, and a failure says nothing.
 fn contradicts(response: &Response<Body>, kept: &Kept) -> bool {
-    let status = response.status();
-    let says_something =
-        status.is_success() || status == StatusCode::NOT_FOUND || status == StatusCode::GONE;
-    says_something && (status != kept.status || !confirms(response.headers(), &kept.headers))
+    let says_something = match response.status() {
+        StatusCode::PARTIAL_CONTENT => false,
+        StatusCode::NOT_FOUND | StatusCode::GONE => true,
+        status => status.is_success(),
+    };
+    says_something
+        && (response.status() != kept.status || !confirms(response.headers(), &kept.headers))
 }
 
 fn kept(entry: &Entry<Value>) -> &Kept {

@@ -408,6 +408,9 @@ async fn requests_are_heard() {
     pair.tell(&["200\ncache-control: max-age=60\netag: \"1\"\n\none"]);
     pair.check(&with("no-cache"), "request 200 one").await;
     pair.check(A, "hit 200 one").await;
+    pair.tell(&["206\ncontent-range: bytes 0-0/3\netag: \"1\"\n\no"]);
+    pair.check(&format!("{}\nrange: bytes=0-0", with("no-cache")), "request 206 o").await;
+    pair.check(A, "hit 200 one").await;
     // Another one shows that it is outdated.
     pair.tell(&[
         "200\ncache-control: max-age=60\netag: \"2\"\n\ntwo",
