@@ -92,7 +92,7 @@ impl Mapping {
     /// Compiles a jq program.
     pub fn compile(program: &str) -> Result<Mapping, MapError> {
         let refused = |message| MapError::Program { message };
-        if input::depth(program.as_bytes()) > DEPTH_MAX {
+        if input::shape(program.as_bytes()).depth > DEPTH_MAX {
             return Err(refused(format!("nested deeper than {DEPTH_MAX} levels")));
         }
         compile_text(program).map_err(refused)?;

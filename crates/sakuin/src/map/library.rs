@@ -14,9 +14,9 @@ use jaq_core::{
     },
     native::{self, Fun, v},
 };
-use jaq_json::{Val, read};
+use jaq_json::Val;
 
-use super::{DEPTH_MAX, Data, input};
+use super::{Data, MapError, input};
 
 /// Functions that are not there: they show our secrets and our clock, or end the process.
 const WITHHELD: [&str; 4] = ["env", "now", "halt", "halt_error"];
@@ -197,8 +197,9 @@ fn enough() -> Result<(), Error<Val>> {
 fn from_json(text: &Val) -> Result<Val, Error<Val>> {
     let bytes = text.try_as_utf8_bytes_owned()?;
     let fail = |why: String| Error::str(format_args!("cannot parse {text} as JSON: {why}"));
-    if input::depth(&bytes) > DEPTH_MAX {
-        return Err(fail(format!("nested deeper than {DEPTH_MAX} levels")));
-    }
-    read::parse_single(&bytes).map_err(|error| fail(error.to_string()))
+    input::parse(&bytes).map_err(|error| match error {
+        MapError::Deep { limit } => fail(format!("nested deeper than {limit} levels")),
+        MapError::Input { message } => fail(message),
+        error => fail(error.to_string()),
+    })
 }

@@ -47,7 +47,7 @@ pub(crate) struct SqlOrigin {
 /// What one table asks of a database.
 pub(crate) struct Query {
     origin: Arc<SqlOrigin>,
-    statement: Statement,
+    statement: Arc<Statement>,
     many: bool,
     rule: KeyRule,
 }
@@ -133,21 +133,19 @@ impl SqlOrigin {
 
     /// Has the database look at a query now, if it is there: a query that is none is refused, a database that is
     /// away is not waited for, and not by every table again.
-    fn inspect(self: &Arc<Self>, statement: Statement) -> Result<Statement, String> {
+    fn inspect(self: &Arc<Self>, statement: Statement) -> Result<Arc<Statement>, String> {
+        let statement = Arc::new(statement);
         let now = self.clock.now();
         if self.away().is_some_and(|since| now.since(since) < AWAY) {
             return Ok(statement);
         }
         let (sender, receiver) = mpsc::channel();
-        let origin = self.clone();
+        let (origin, looking) = (self.clone(), statement.clone());
         self.runtime.spawn(async move {
-            let looked = tokio::time::timeout(origin.timeout, origin.look_at(&statement)).await;
-            // Whoever asked is waiting.
-            let _ = sender.send((looked, statement));
+            // Whoever asked may have gone on.
+            let _ = sender.send(origin.look_at(&looking).await);
         });
-        let (looked, statement) =
-            receiver.recv().map_err(|_| "the runtime of the origins has ended".to_owned())?;
-        let failure = match looked {
+        let failure = match receiver.recv_timeout(self.timeout) {
             Ok(Ok(())) => return Ok(statement),
             Ok(Err(failure)) if failure.kind == FailureKind::BadAnswer => return Err(failure.cause),
             Ok(Err(failure)) => failure.cause,

@@ -96,6 +96,9 @@ fn answers_that_are_none() {
         "the answer is no JSON: invalid utf-8 sequence of 1 bytes from index 1",
     );
     let digits = "9".repeat(1 << 20);
+    check("length", &format!("\"{digits}\""), "1048576");
+    let within = run("fromjson", format!("\"{digits}\"").as_bytes()).unwrap_err().to_string();
+    assert!(within.starts_with("the mapping failed: cannot parse \"999"), "{within}");
     check_failure(
         ".",
         digits.as_bytes(),

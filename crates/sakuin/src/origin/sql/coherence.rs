@@ -106,7 +106,7 @@ impl Drop for Coherence {
 struct Version {
     origin: Arc<SqlOrigin>,
     guard: Guard<SystemClock>,
-    statement: Statement,
+    statement: Arc<Statement>,
     connection: Mutex<Option<Connection>>,
     /// How many there were.
     connections: AtomicU64,
