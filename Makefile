@@ -18,7 +18,7 @@ READER  := examples/reader
 TODAY   := $(shell date +%F)
 TEXTS   :=
 
-.PHONY: run build dictionaries tools test bench bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -49,7 +49,19 @@ bench: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-report
+	$(MAKE) bench-cache bench-serve bench-report
+
+# The strategies of cached tables; half an hour.
+bench-cache:
+	cd bench && cargo build --release --locked --package bench-cache
+	cd bench && target/release/bench-cache $(TODAY) record/$(TODAY)-cache.jsonl
+
+# A cached table over HTTP beside its peers. One part in runs of 5 s, into a file of its own:
+#   cd bench && target/release/bench-serve 2026-11-20 hits.jsonl 5 hits
+bench-serve: build
+	@scripts/install nginx varnish wrk nghttp2-client openssl
+	cd bench && cargo build --release --locked --package bench-serve --package bus-original
+	cd bench && target/release/bench-serve $(TODAY) record/$(TODAY)-serve.jsonl
 
 bench-report:
 	cd bench && cargo run --release --locked --quiet --package bench-report > ../BENCHMARKS.md

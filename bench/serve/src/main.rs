@@ -54,7 +54,7 @@ fn hits(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     for (name, server_cores, client_cores) in
         [("1 + 1 cores", "0", "1"), ("2 + 2 cores", "0,1", "0,1")]
     {
-        let table = Table { origin: origin.port, times: LONG };
+        let table = Table { origin: origin.port, timeout: "2s", times: LONG };
         let peers = [
             stage.sakuin(server_cores, &table, None),
             stage.nginx_return(server_cores, None),
@@ -88,7 +88,7 @@ fn tls(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     let stage = Stage::new(sakuin, 0);
     let origin = stage.origin(&[]);
     let certificate = stage.certificate();
-    let table = Table { origin: origin.port, times: LONG };
+    let table = Table { origin: origin.port, timeout: "2s", times: LONG };
     let peers = [
         stage.sakuin("0", &table, Some(&certificate)),
         stage.nginx_return("0", Some(&certificate)),
@@ -129,7 +129,7 @@ fn expiry(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
         seconds * 200
     );
     let run = |origin: &peers::Origin, times: &str| {
-        let peer = stage.sakuin("0", &Table { origin: origin.port, times }, None);
+        let peer = stage.sakuin("0", &Table { origin: origin.port, timeout: "2s", times }, None);
         let (status, _) = peers::get(peer.port, &peers::path(STOP));
         assert_eq!(status, "200");
         let before = origin.calls(STOP);
@@ -175,7 +175,7 @@ fn crowd(sampler: &mut Sampler, sakuin: &str, _: usize) {
     let (mut after, mut calls) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let origin = stage.origin(&["--delay", &delay]);
-        let table = Table { origin: origin.port, times: "ttl = \"1h\"" };
+        let table = Table { origin: origin.port, timeout: "9s", times: LONG };
         let peer = stage.sakuin("0,1", &table, None);
         let all = crowd::ask_at_once(peer.port, STOP, &stage.body, CROWD);
         after.push((all.saturating_sub(DELAY)).as_secs_f64() * 1e3);
@@ -189,7 +189,7 @@ fn crowd(sampler: &mut Sampler, sakuin: &str, _: usize) {
     sampler.target(row, 1.0, None);
 
     let origin = stage.origin(&[]);
-    let table = Table { origin: origin.port, times: LONG };
+    let table = Table { origin: origin.port, timeout: "2s", times: LONG };
     let peer = stage.sakuin("0,1", &table, None);
     crowd::ask_each(peer.port, (0..5_000).map(|stop| format!("{stop:05}")));
     let row = "most memory with 5,000 keys of 2 KB";
@@ -201,10 +201,10 @@ fn crowd(sampler: &mut Sampler, sakuin: &str, _: usize) {
 fn reload(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     let stage = Stage::new(sakuin, 0);
     let origin = stage.origin(&[]);
-    let table = Table { origin: origin.port, times: LONG };
+    let table = Table { origin: origin.port, timeout: "2s", times: LONG };
     let peer = stage.sakuin("0", &table, None);
     let admin = stage.admin(&peer);
-    let load = |beside: &(dyn Fn() + Sync)| {
+    let load = |seconds: usize, beside: &(dyn Fn() + Sync)| {
         thread::scope(|scope| {
             let running = scope.spawn(|| wrk("1", CONNECTIONS, seconds, &peer.url("http"), &[]));
             while !running.is_finished() {
@@ -216,9 +216,9 @@ fn reload(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     let (mut without, mut with) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let second = Duration::from_secs(1);
-        without.push(load(&|| thread::sleep(second)).per_second);
+        without.push(load(seconds, &|| thread::sleep(second)).per_second);
         with.push(
-            load(&|| {
+            load(seconds, &|| {
                 assert_eq!(peers::get(admin, "/metrics").0, "200");
                 thread::sleep(second);
             })
@@ -234,7 +234,7 @@ fn reload(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
     let pause = Duration::from_millis(seconds as u64 * 8);
     let process = peer.server.id().to_string();
     let start = Instant::now();
-    let load = load(&|| {
+    let load = load(3 * seconds, &|| {
         if reloads.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 100 {
             Command::new("kill").args(["-HUP", &process]).status().expect("it runs");
         }

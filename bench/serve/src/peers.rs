@@ -30,6 +30,8 @@ pub struct Stage {
 /// How a table of ours is kept, and where its origin listens.
 pub struct Table<'a> {
     pub origin: u16,
+    /// More than the origin takes.
+    pub timeout: &'a str,
     pub times: &'a str,
 }
 
@@ -89,10 +91,10 @@ impl Stage {
         });
         let text = format!(
             "[server]\nlisten = \"127.0.0.1:{port}\"\nadmin = \"127.0.0.1:{admin}\"\n{tls}\
-             [origins.bus]\nurl = \"http://127.0.0.1:{}/stops/{{stop}}\"\ntimeout = \"2s\"\n\
+             [origins.bus]\nurl = \"http://127.0.0.1:{}/stops/{{stop}}\"\ntimeout = \"{}\"\n\
              [tables.timings]\nkind = \"cached\"\norigin = \"bus\"\n\
              route = \"/api/v1/timings/{{stop}}\"\nkey.stop = {{ pattern = \"[0-9]{{5}}\" }}\n{}\n",
-            table.origin, table.times
+            table.origin, table.timeout, table.times
         );
         let config = self.path(&format!("sakuin-{port}.toml"));
         fs::write(&config, text).expect("it can be written");

@@ -4,7 +4,6 @@
 //! each of them lands: what came is stored if it may be, and those who wait are told.
 
 use std::{
-    collections::HashMap,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -155,7 +154,7 @@ impl<O: Origin, C: Clock> Fetch<O, C> {
         match fetched {
             Ok(Fetched::New(fill)) => {
                 if fill.kind != Kind::Unstorable {
-                    lock(&self.table.unstorable).remove(&self.key);
+                    lock(&self.table.unstorable).remove(&self.table.flights.hash(&self.key));
                 }
                 Landing::Filled(self.unkept(fill))
             }
@@ -174,13 +173,12 @@ impl<O: Origin, C: Clock> Fetch<O, C> {
     }
 
     fn remember_unstorable(&self, now: Tick) {
-        let mut unstorable: crate::sync::MutexGuard<'_, HashMap<_, _>> =
-            lock(&self.table.unstorable);
+        let mut unstorable = lock(&self.table.unstorable);
         if unstorable.len() >= UNSTORABLE_KEYS {
             unstorable.retain(|_, until| now < *until);
         }
         if unstorable.len() < UNSTORABLE_KEYS {
-            unstorable.insert(self.key.clone(), now + UNSTORABLE);
+            unstorable.insert(self.table.flights.hash(&self.key), now + UNSTORABLE);
         }
     }
 }

@@ -5,8 +5,8 @@
 //! knew, marked as such, while the origin is away. It knows keys, times and bytes, and no protocol.
 //!
 //! Read in this order: [`Lifetimes`] and [`State`] say when an entry may be served, `flight` how one fetch
-//! serves all who wait, [`CachedTable`] joins the two, `store` keeps the entries, [`Guard`] keeps the origin
-//! from being asked too much.
+//! serves all who wait, `fetch` how it ends, [`CachedTable`] joins them, `store` keeps the entries, [`Guard`]
+//! keeps the origin from being asked too much.
 
 mod clock;
 mod entry;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::Lifetimes;
 
-/// Something slow that knows the answer. Fetching is called from one background task at a time for a key.
+/// Something slow that knows the answer. Fetching is called from one background task at a time for a key, but
+/// for keys whose answers cannot be kept.
 pub trait Origin: Send + Sync + 'static {
     /// What the table keeps: made once by a fetch, handed out many times.
     type Value: Send + Sync + 'static;
@@ -50,7 +51,8 @@ pub enum Kind {
     Found,
     /// The origin knows that it has it not; kept for the table's `missing` time.
     Missing,
-    /// To be handed to those who wait, and not kept.
+    /// To be handed to those who wait, and not kept. For two minutes then, each request for the key is a fetch
+    /// of its own.
     Unstorable,
 }
 

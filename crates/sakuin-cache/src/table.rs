@@ -132,8 +132,9 @@ pub(crate) struct Inner<O: Origin, C: Clock> {
     pub(crate) generations: Generations,
     pub(crate) counters: Counters,
     pub(crate) absences: Mutex<Absences>,
-    /// Keys whose answers could not be kept lately, and until when that is remembered.
-    pub(crate) unstorable: Mutex<HashMap<Box<str>, Tick>>,
+    /// Hashes of keys whose answers could not be kept lately, and until when that is remembered. Two keys of
+    /// one hash do each other no harm.
+    pub(crate) unstorable: Mutex<HashMap<u64, Tick>>,
     /// Fetches under way for them.
     pub(crate) alone: AtomicUsize,
 }
@@ -453,6 +454,8 @@ impl<O: Origin, C: Clock> Inner<O, C> {
     }
 
     fn seed(&self, previous: Option<Arc<Entry<O::Value>>>) -> Seed<O::Value> {
+        // What was purged is not there to be confirmed.
+        let previous = previous.filter(|entry| self.generations.purged(entry) != Some(Depth::Hard));
         Seed { previous, generation: self.generations.current() }
     }
 
@@ -499,15 +502,13 @@ impl<O: Origin, C: Clock> Inner<O, C> {
     }
 
     fn is_unstorable(&self, key: &str) -> bool {
+        let hash = self.flights.hash(key);
         let mut unstorable = lock(&self.unstorable);
-        match unstorable.get(key) {
-            Some(until) if self.clock.now() < *until => true,
-            Some(_) => {
-                unstorable.remove(key);
-                false
-            }
-            None => false,
+        let remembered = unstorable.get(&hash).is_some_and(|until| self.clock.now() < *until);
+        if !remembered {
+            unstorable.remove(&hash);
         }
+        remembered
     }
 }
 

@@ -111,6 +111,7 @@ async fn forgotten_keys_leave_nothing_behind() {
             table.stats();
         });
         let left = used.bytes_current;
-        assert!(left < MEBIBYTE as i64, "{strategy}: {left} bytes");
+        // Lost, they would be 25 MiB; some crates free late.
+        assert!(left < 4 * MEBIBYTE as i64, "{strategy}: {left} bytes");
     }
 }

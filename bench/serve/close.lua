@@ -1,2 +1,0 @@
--- A connection for each request.
-wrk.headers["Connection"] = "close"
