@@ -57,6 +57,7 @@ const CODED_BYTES_MIN: usize = 256;
 
 impl Prepared {
     /// A body that was found. Takes the time of three compressions: some 0.5 ms for 10 KB of JSON.
+    #[expect(clippy::needless_pass_by_value, reason = "whoever prepares a body is done with it")]
     pub fn found(body: Bytes, content_type: &'static str) -> Prepared {
         // What came over a network may be a slice of a far larger buffer, which it would keep alive.
         let body = Bytes::copy_from_slice(&body);
