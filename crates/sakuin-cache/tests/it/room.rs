@@ -104,14 +104,14 @@ async fn forgotten_keys_leave_nothing_behind() {
         let table = table(strategy, 4 * MEBIBYTE);
         table.load([("key", body(1000))]);
         let used = allocation_counter::measure(|| {
-            for _ in 0..20_000 {
+            for _ in 0..60_000 {
                 table.purge(sakuin_cache::Purge::Key("key"), sakuin_cache::Depth::Hard);
                 table.load([("key", body(1000))]);
             }
             table.stats();
         });
         let left = used.bytes_current;
-        // Lost, they would be 25 MiB; some crates free late.
-        assert!(left < 4 * MEBIBYTE as i64, "{strategy}: {left} bytes");
+        // Lost, they would be 80 MiB. Some crates free late when other threads are held up.
+        assert!(left < 32 * MEBIBYTE as i64, "{strategy}: {left} bytes");
     }
 }
