@@ -50,7 +50,10 @@ async fn memory_stays_within_the_limit_and_a_little() {
             let counted = stats.bytes as f64 / max_bytes as f64;
             println!("{strategy}, {size} bytes: {used:.3} used, {counted:.3} counted, {stats:?}");
             assert!(counted <= 1.0, "{strategy}: {counted}");
-            assert!((0.6..1.15).contains(&used), "{strategy}, {size} bytes: {used}");
+            assert!(
+                is_freed_elsewhere(strategy) || (0.6..1.15).contains(&used),
+                "{strategy}: {used}"
+            );
             assert!(stats.evictions > 0);
         }
     }
@@ -104,14 +107,19 @@ async fn forgotten_keys_leave_nothing_behind() {
         let table = table(strategy, 4 * MEBIBYTE);
         table.load([("key", body(1000))]);
         let used = allocation_counter::measure(|| {
-            for _ in 0..60_000 {
+            for _ in 0..20_000 {
                 table.purge(sakuin_cache::Purge::Key("key"), sakuin_cache::Depth::Hard);
                 table.load([("key", body(1000))]);
             }
             table.stats();
         });
         let left = used.bytes_current;
-        // Lost, they would be 80 MiB. Some crates free late when other threads are held up.
-        assert!(left < 32 * MEBIBYTE as i64, "{strategy}: {left} bytes");
+        assert!(is_freed_elsewhere(strategy) || left < MEBIBYTE as i64, "{strategy}: {left} bytes");
     }
+}
+
+/// moka's garbage is collected by whichever thread comes by, so one thread's allocations and frees do not balance
+/// while other tests run. Its memory is measured in the benchmarks, in a process of its own.
+fn is_freed_elsewhere(strategy: Strategy) -> bool {
+    strategy == Strategy::Moka
 }
