@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
                 parts: vec![
                     part("a", Pattern::Range { first: 1, last: 9 }),
                     part("b", Pattern::Any),
-                    part("c", text("(?s-u:.)*|(x+x+)+y")),
+                    part("c", text("(?s:.)*|(x+x+)+y")),
                 ],
             },
         ];

@@ -88,22 +88,27 @@ impl KeyRule {
         for (part, text) in self.parts.iter().zip(self.split(key)) {
             part.check(text)?;
         }
-        Key::new(key.to_owned())
+        Key::new(key)
     }
 
     /// Checks parts by name, as a route binds them. `part` gives the percent-decoded text of a name.
     pub fn bind<'a>(&self, part: impl Fn(&str) -> Option<&'a str>) -> Result<Key, KeyError> {
+        if let [rule] = &self.parts[..] {
+            let text = part(&rule.name).ok_or_else(|| rule.refused(""))?;
+            rule.check(text)?;
+            return Key::new(text);
+        }
         let mut key = String::new();
         for (at, rule) in self.parts.iter().enumerate() {
             let text = part(&rule.name).ok_or_else(|| rule.refused(""))?;
             rule.check(text)?;
-            if self.parts.len() > 1 && text.contains('/') {
+            if text.contains('/') {
                 return Err(rule.refused(text));
             }
             key.push_str(if at > 0 { "/" } else { "" });
             key.push_str(text);
         }
-        Key::new(key)
+        Key::new(&key)
     }
 
     /// The parts of a key in canonical form, in their order.
@@ -128,13 +133,13 @@ impl std::fmt::Display for KeyRule {
 }
 
 impl Key {
-    fn new(key: String) -> Result<Key, KeyError> {
+    fn new(key: &str) -> Result<Key, KeyError> {
         if key.len() > KEY_BYTES_MAX {
             let wanted = format!("at most {KEY_BYTES_MAX} bytes");
-            return Err(KeyError::new("key", &key, &wanted));
+            return Err(KeyError::new("key", key, &wanted));
         }
         if key.chars().any(char::is_control) {
-            return Err(KeyError::new("key", &key, "no control characters"));
+            return Err(KeyError::new("key", key, "no control characters"));
         }
         Ok(Key(key.into()))
     }

@@ -58,6 +58,8 @@ const CODED_BYTES_MIN: usize = 256;
 impl Prepared {
     /// A body that was found. Takes the time of three compressions: some 0.5 ms for 10 KB of JSON.
     pub fn found(body: Bytes, content_type: &'static str) -> Prepared {
+        // What came over a network may be a slice of a far larger buffer, which it would keep alive.
+        let body = Bytes::copy_from_slice(&body);
         let version = content_version(&body);
         let coded = if is_compressible(content_type) { coded(&body) } else { Vec::new() };
         Prepared::new(StatusCode::OK, body, content_type, version, coded)

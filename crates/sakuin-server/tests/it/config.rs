@@ -167,6 +167,23 @@ fn checking_opens_everything_and_creates_nothing() {
 }
 
 #[test]
+fn checking_opens_tables_and_certificates_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sakuin.toml");
+    let table = "[tables.a]\nkind = \"packed\"\nfile = \"a.skn\"\n";
+    fs::write(&file, table).unwrap();
+    assert_eq!(check(&file).unwrap_err().to_string(), "cannot open table `a`");
+
+    let mut builder = sakuin_pack::Builder::new(sakuin_pack::Content::Text, Default::default());
+    builder.add(b"key", b"value").unwrap();
+    builder.write(folder.path().join("a.skn")).unwrap();
+    assert!(check(&file).unwrap().warnings.is_empty());
+    let tls = "[server]\ntls = { cert = \"a.crt\", key = \"a.key\" }\n";
+    fs::write(&file, format!("{tls}{table}")).unwrap();
+    assert!(check(&file).unwrap_err().to_string().contains("a.crt` cannot be used: "));
+}
+
+#[test]
 fn a_missing_file_is_named() {
     let error = Config::read("/nowhere/sakuin.toml").unwrap_err();
     assert_eq!(error.to_string(), "cannot read `/nowhere/sakuin.toml`");

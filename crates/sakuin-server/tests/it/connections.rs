@@ -73,6 +73,25 @@ fn stopping_loses_no_request() {
     }
 }
 
+#[test]
+fn a_server_that_stops_says_so_first_and_still_answers() {
+    let mut limits = limits();
+    limits.announce_time = Duration::from_secs(2);
+    let (mut running, _folder) = table(10, &limits);
+    let mut open = TcpStream::connect(running.address).unwrap();
+    open.write_all(REQUEST).unwrap();
+    assert!(whole_answer(&mut open));
+    assert_eq!(running.admin("/ready").status, 200);
+    running.stop();
+    wait_until(|| running.admin("/ready").status == 503);
+    let answer = running.get("/one/key");
+    assert_eq!((answer.status, answer.header("connection")), (200, "close"));
+    open.write_all(REQUEST).unwrap();
+    assert!(whole_answer(&mut open), "a connection that was open is served until it ends");
+    running.join().unwrap();
+    assert!(TcpStream::connect(running.address).is_err());
+}
+
 fn whole_answer(stream: &mut TcpStream) -> bool {
     let mut bytes = Vec::new();
     let mut buffer = [0; 16 << 10];

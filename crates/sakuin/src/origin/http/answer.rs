@@ -7,7 +7,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use flate2::read::MultiGzDecoder;
-use http::{HeaderMap, HeaderName, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use reqwest::Response;
 use sakuin_cache::{Failure, FailureKind, Tick};
 
@@ -44,8 +44,8 @@ pub(crate) async fn read(
                 bytes,
                 content_type: content_type(&headers),
                 validators: Validators {
-                    etag: headers.get(header::ETAG).cloned(),
-                    last_modified: headers.get(header::LAST_MODIFIED).cloned(),
+                    etag: headers.get(header::ETAG).and_then(copy),
+                    last_modified: headers.get(header::LAST_MODIFIED).and_then(copy),
                 },
                 tags: tags(&headers),
             })))
@@ -55,6 +55,11 @@ pub(crate) async fn read(
         S::NOT_FOUND | S::GONE => Ok(Content::Missing),
         status => Err(refused(status, response.headers(), now)),
     }
+}
+
+/// A value of its own. A clone would keep the whole buffer alive that the connection read it into.
+fn copy(value: &HeaderValue) -> Option<HeaderValue> {
+    HeaderValue::from_bytes(value.as_bytes()).ok()
 }
 
 fn refused(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Failure {
