@@ -50,7 +50,10 @@ async fn memory_stays_within_the_limit_and_a_little() {
             let counted = stats.bytes as f64 / max_bytes as f64;
             println!("{strategy}, {size} bytes: {used:.3} used, {counted:.3} counted, {stats:?}");
             assert!(counted <= 1.0, "{strategy}: {counted}");
-            assert!((0.6..1.15).contains(&used), "{strategy}, {size} bytes: {used}");
+            assert!(
+                is_freed_elsewhere(strategy) || (0.6..1.15).contains(&used),
+                "{strategy}: {used}"
+            );
             assert!(stats.evictions > 0);
         }
     }
@@ -111,7 +114,12 @@ async fn forgotten_keys_leave_nothing_behind() {
             table.stats();
         });
         let left = used.bytes_current;
-        // Lost, they would be 25 MiB; some crates free late.
-        assert!(left < 4 * MEBIBYTE as i64, "{strategy}: {left} bytes");
+        assert!(is_freed_elsewhere(strategy) || left < MEBIBYTE as i64, "{strategy}: {left} bytes");
     }
+}
+
+/// moka's garbage is collected by whichever thread comes by, so one thread's allocations and frees do not balance
+/// while other tests run. Its memory is measured in the benchmarks, in a process of its own.
+fn is_freed_elsewhere(strategy: Strategy) -> bool {
+    strategy == Strategy::Moka
 }
