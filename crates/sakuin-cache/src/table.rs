@@ -178,9 +178,14 @@ impl<O: Origin, C: Clock> CachedTable<O, C> {
     /// What can be served without waiting; begins a refresh when that is stale. Allocates nothing on a hit.
     #[inline]
     pub fn peek(&self, key: &str) -> Peek<O::Value> {
+        self.peek_at(key, self.inner.clock.now())
+    }
+
+    /// The same for who has read the clock already.
+    #[inline]
+    pub fn peek_at(&self, key: &str, now: Tick) -> Peek<O::Value> {
         let inner = &*self.inner;
         let Some(entry) = inner.store.get(key) else { return Peek::Absent };
-        let now = inner.clock.now();
         if entry.is_fresh(now, &inner.generations) {
             inner.counters.count(Ending::Hit);
             return Peek::Fresh(entry);

@@ -80,12 +80,13 @@ impl Cached {
 
     /// What the table can serve as far as it knows.
     fn kept(&self, key: &Key) -> Option<Answer> {
-        let (entry, source) = match self.table.peek(key.as_str()) {
+        let now = self.table.clock().now();
+        let (entry, source) = match self.table.peek_at(key.as_str(), now) {
             Peek::Fresh(entry) => (entry, Source::Hit),
             Peek::Stale(entry) => (entry, Source::Stale),
             Peek::Absent => return None,
         };
-        let age = entry.age(self.table.clock().now());
+        let age = entry.age(now);
         Some(Answer::cached(entry, age, source))
     }
 

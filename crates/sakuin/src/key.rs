@@ -9,8 +9,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use regex_automata::{meta::Regex, util::syntax};
-use regex_syntax::hir::{Hir, Look};
+mod expression;
+
+pub use expression::{Expression, PatternError};
 
 /// The longest key, in bytes.
 pub const KEY_BYTES_MAX: usize = 1024;
@@ -49,8 +50,8 @@ pub enum Pattern {
     /// Any text, as in a packed table.
     Any,
     /// A whole text that a regular expression matches, kept as it is: leading zeros count. It is never `.` or
-    /// `..`, which would climb in a URL. With the expression as it was written.
-    Text(Box<Regex>, String),
+    /// `..`, which would climb in a URL.
+    Text(Box<Expression>),
     /// A whole number in a range, without leading zeros or sign of plus.
     Range {
         /// The smallest.
@@ -169,30 +170,13 @@ impl KeyError {
 impl Pattern {
     /// A pattern of whole texts. The compiled expression is bounded in size, and matching is linear in the text.
     pub fn text(expression: &str) -> Result<Pattern, PatternError> {
-        let refused = |message: String| PatternError { message };
-        let inner = syntax::parse(expression).map_err(|error| {
-            // The parser draws the place over several lines; the last one says what is wrong.
-            let text = error.to_string();
-            let last = text.lines().last().unwrap_or_default();
-            refused(last.trim_start_matches("error: ").to_owned())
-        })?;
-        let whole = Hir::concat(vec![Hir::look(Look::Start), inner, Hir::look(Look::End)]);
-        let limits = Regex::config()
-            .nfa_size_limit(Some(EXPRESSION_BYTES_MAX))
-            .onepass_size_limit(Some(EXPRESSION_BYTES_MAX))
-            .hybrid_cache_capacity(EXPRESSION_BYTES_MAX);
-        let regex = Regex::builder().configure(limits).build_from_hir(&whole);
-        let regex = regex.map_err(|error| match error.size_limit() {
-            Some(_) => refused("it is too large".to_owned()),
-            None => refused(error.to_string()),
-        })?;
-        Ok(Pattern::Text(Box::new(regex), expression.to_owned()))
+        Ok(Pattern::Text(Box::new(Expression::compile(expression)?)))
     }
 
     fn matches(&self, text: &str) -> bool {
         match self {
             Pattern::Any => true,
-            Pattern::Text(regex, _) => !matches!(text, "." | "..") && regex.is_match(text),
+            Pattern::Text(expression) => !matches!(text, "." | "..") && expression.matches(text),
             Pattern::Range { first, last } => {
                 let digits = text.strip_prefix('-').unwrap_or(text);
                 let canonical = match digits.as_bytes() {
@@ -211,7 +195,7 @@ impl PartialEq for Pattern {
     fn eq(&self, other: &Pattern) -> bool {
         match (self, other) {
             (Pattern::Any, Pattern::Any) => true,
-            (Pattern::Text(_, one), Pattern::Text(_, other)) => one == other,
+            (Pattern::Text(one), Pattern::Text(other)) => one.as_str() == other.as_str(),
             (
                 Pattern::Range { first, last },
                 Pattern::Range { first: other_first, last: other_last },
@@ -228,22 +212,11 @@ impl std::fmt::Display for Pattern {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Pattern::Any => formatter.write_str("any text"),
-            Pattern::Text(_, expression) => formatter.write_str(expression),
+            Pattern::Text(expression) => formatter.write_str(expression.as_str()),
             Pattern::Range { first, last } => write!(formatter, "{first}..{last}"),
         }
     }
 }
-
-/// An expression that is none, or too large a one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no regular expression: {message}")]
-pub struct PatternError {
-    /// What is wrong with it.
-    pub message: String,
-}
-
-/// What a compiled expression may take: `\w{1,64}`, with all its Unicode, takes half of it.
-const EXPRESSION_BYTES_MAX: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {

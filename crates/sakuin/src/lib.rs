@@ -35,7 +35,7 @@ pub use cached::Cached;
 pub use config::Config;
 pub use document::ConfigError;
 pub use error::{AnswerError, OpenError};
-pub use key::{KEY_BYTES_MAX, Key, KeyError, KeyRule, Part, Pattern, PatternError};
+pub use key::{Expression, KEY_BYTES_MAX, Key, KeyError, KeyRule, Part, Pattern, PatternError};
 pub use map::{MapError, Mapping};
 pub use origin::Origins;
 pub use prepared::{Coding, Prepared, Representation};

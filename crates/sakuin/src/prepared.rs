@@ -1,10 +1,11 @@
 //! An answer made ready once, when it is fetched, so that nothing is computed when it is handed out: the body
 //! in every coding worth having, with its tag.
 //!
-//! Headers are put together when they are sent. That costs what copying them would, and keeping a map of headers
-//! for each coding took more memory than the answers of a small table.
+//! Headers are put together when a representation is first handed out, and copied after that. Most answers are
+//! only ever asked for in one coding: a map of headers for each, made with the body, took more memory than the
+//! answers of a small table.
 
-use std::io::Write;
+use std::{io::Write, sync::OnceLock};
 
 use bytes::Bytes;
 use http::{
@@ -46,11 +47,15 @@ pub struct Representation {
     tag: HeaderValue,
     /// Whether there are other codings of the same answer.
     varies: bool,
+    hit: OnceLock<HeaderMap>,
 }
 
 /// Clients may keep an answer and ask whether it is still true: what is served here is quickly asked again,
 /// and a copy kept elsewhere could not be purged.
 const KEEP: HeaderValue = HeaderValue::from_static("no-cache");
+
+/// What the headers of a hit take in memory, in the one coding that most answers are asked for in.
+const HIT_BYTES: usize = 1100;
 
 /// Bodies shorter than this are not coded.
 const CODED_BYTES_MIN: usize = 256;
@@ -126,6 +131,7 @@ impl Prepared {
     pub fn weight(&self) -> usize {
         let representations = self.coded.iter().chain([&self.identity]);
         size_of::<Prepared>()
+            + HIT_BYTES
             + self.version.len()
             + representations.map(Representation::weight).sum::<usize>()
     }
@@ -163,7 +169,8 @@ impl Representation {
     ) -> Representation {
         let tag = HeaderValue::try_from(format!("\"{version}{}\"", coding.tag_suffix()));
         let tag = tag.expect("versions are hexadecimal digits");
-        Representation { coding, content_type, length: body.len().into(), tag, varies, body }
+        let (length, hit) = (body.len().into(), OnceLock::new());
+        Representation { coding, content_type, length, tag, varies, hit, body }
     }
 
     /// How the body is coded.
@@ -191,6 +198,12 @@ impl Representation {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(self.coding.name()));
         }
         self.validate(headers)
+    }
+
+    /// A copy of what `make` once made of [`Representation::headers`]: what a door says with every hit.
+    pub fn hit_headers(&self, make: impl FnOnce(HeaderMap) -> HeaderMap) -> HeaderMap {
+        // A copy has no room to spare, so it is a copy that is kept.
+        self.hit.get_or_init(|| make(self.headers()).clone()).clone()
     }
 
     /// With a 304: `etag`, `vary`, `cache-control`.

@@ -1,5 +1,5 @@
-//! The answer for one key, as HTTP: the headers were made with the entry, so a hit copies them, says its age
-//! and where it came from, and hands out the body's bytes.
+//! The answer for one key, as HTTP: a hit copies headers that the first one made, says its age, and hands out the
+//! body's bytes.
 
 use std::{sync::Arc, sync::LazyLock, time::Duration};
 
@@ -53,16 +53,22 @@ fn respond(
     }
     let accepted = Accepted::of(asked);
     let chosen = prepared.representation(|coding| accepted.takes(coding));
-    if !accepted.takes(Coding::Identity) && !chosen.headers().contains_key(header::CONTENT_ENCODING)
-    {
+    if !accepted.takes(chosen.coding()) {
         return Err(Fault::new(
             StatusCode::NOT_ACCEPTABLE,
             "the answer has no coding that the request accepts",
             "accept `identity`",
         ));
     }
-    let body = chosen.body.clone().into();
-    Ok(response(prepared.status(), told(chosen.headers(), &answer), body))
+    let headers = match answer.source {
+        Source::Hit => {
+            let mut headers = chosen.hit_headers(|headers| told(headers, &answer));
+            headers.insert(header::AGE, age(answer.age));
+            headers
+        }
+        _ => told(chosen.headers(), &answer),
+    };
+    Ok(response(prepared.status(), headers, chosen.body.clone().into()))
 }
 
 /// The representation whose tag the client has, in whatever coding it keeps it.

@@ -141,7 +141,7 @@ impl Display for CachedTable {
 fn print_key(rule: &KeyRule, out: &mut Formatter<'_>) -> Result {
     for part in &rule.parts {
         let written = match &part.pattern {
-            Pattern::Text(_, expression) => format!("pattern = {}", quoted(expression)),
+            Pattern::Text(expression) => format!("pattern = {}", quoted(expression.as_str())),
             range => format!("range = \"{range}\""),
         };
         writeln!(out, "key.{} = {{ {written} }}", part.name)?;
