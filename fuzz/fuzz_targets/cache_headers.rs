@@ -14,9 +14,24 @@ use sakuin_cache::rfc9111::{
 };
 
 const NAMES: [&str; 18] = [
-    "cache-control", "cdn-cache-control", "vary", "age", "range", "if-none-match", "if-range",
-    "if-modified-since", "expires", "date", "last-modified", "accept-encoding", "pragma", "etag",
-    "connection", "authorization", "set-cookie", "accept-language",
+    "cache-control",
+    "cdn-cache-control",
+    "vary",
+    "age",
+    "range",
+    "if-none-match",
+    "if-range",
+    "if-modified-since",
+    "expires",
+    "date",
+    "last-modified",
+    "accept-encoding",
+    "pragma",
+    "etag",
+    "connection",
+    "authorization",
+    "set-cookie",
+    "accept-language",
 ];
 
 /// Each line goes to the header that its first byte chooses; an empty line ends the request.
@@ -74,7 +89,9 @@ fuzz_target!(|bytes: &[u8]| {
     let tag = answered.get("etag").is_some_and(|tag| {
         let tag = tag.as_bytes();
         let tag = tag.strip_prefix(b"W/").unwrap_or(tag);
-        tag.len() > 1 && tag.starts_with(b"\"") && tag.iter().position(|&b| b == b'"') == Some(0)
+        tag.len() > 1
+            && tag.starts_with(b"\"")
+            && tag.iter().position(|&b| b == b'"') == Some(0)
             && tag[1..].iter().position(|&b| b == b'"') == Some(tag.len() - 2)
     });
     if validate(&mut validation, &answered) && tag {

@@ -65,7 +65,8 @@ fn in_url(rule: &KeyRule, key: &str) {
     let url = Template::new(&places, rule).expect("its own names").url(key);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%/".contains(&byte);
     assert!(url.bytes().all(plain), "{url}");
-    let parts: Vec<_> = url.split('/').skip(1).map(|part| percent_decode(part.as_bytes())).collect();
+    let parts: Vec<_> =
+        url.split('/').skip(1).map(|part| percent_decode(part.as_bytes())).collect();
     assert_eq!(parts.len(), rule.parts.len(), "{url}");
     for (decoded, part) in parts.into_iter().zip(rule.split(key)) {
         assert_eq!(decoded.decode_utf8().expect("UTF-8"), part);

@@ -15,9 +15,8 @@ const MAX_ANSWER: usize = 64 << 10;
 
 static MAPPING: LazyLock<Mapping> = LazyLock::new(|| Mapping::compile(".").expect("it is jq"));
 
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    tokio::runtime::Builder::new_current_thread().build().expect("a runtime")
-});
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| tokio::runtime::Builder::new_current_thread().build().expect("a runtime"));
 
 fuzz_target!(|bytes: &[u8]| {
     RUNTIME.block_on(async {
@@ -25,7 +24,8 @@ fuzz_target!(|bytes: &[u8]| {
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(ours)).await.expect("nothing is said yet");
         let connection = tokio::spawn(connection);
-        let request = Request::get("http://origin/").body(Empty::<Bytes>::new()).expect("a request");
+        let request =
+            Request::get("http://origin/").body(Empty::<Bytes>::new()).expect("a request");
         let sent = sender.send_request(request);
         theirs.write_all(bytes).await.expect("there is room");
         theirs.shutdown().await.expect("it is open");

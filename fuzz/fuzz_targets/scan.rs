@@ -58,9 +58,9 @@ fuzz_target!(|bytes: &[u8]| {
 
     // Every other piece of the text is a ruby unit, read by the piece after it.
     let pieces: Vec<&str> = text.split('|').collect();
-    let ruby = (0..).zip(&pieces).map(|(at, &piece)| {
-        (piece, pieces.get(at + 1).filter(|_| at % 2 == 1).copied())
-    });
+    let ruby = (0..)
+        .zip(&pieces)
+        .map(|(at, &piece)| (piece, pieces.get(at + 1).filter(|_| at % 2 == 1).copied()));
     let texts = [Text::segments(ruby), Text::plain(&text)];
     for tier in [Tier::Page, Tier::Words, Tier::Names] {
         let json = DICTIONARY.sub_dictionary(&texts, tier).expect("a sub-dictionary");

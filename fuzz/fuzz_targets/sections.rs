@@ -23,7 +23,9 @@ fuzz_target!(|bytes: &[u8]| {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("forged.skn");
     let mut builder = Builder::new(Content::Json, Options::new());
-    builder.add(b"w1", br#"{"id":"w1","headwords":["a"],"readings":[],"senses":[]}"#).expect("a value");
+    builder
+        .add(b"w1", br#"{"id":"w1","headwords":["a"],"readings":[],"senses":[]}"#)
+        .expect("a value");
     builder.meta(META).expect("JSON");
     let mut parts = bytes.splitn(NAMES.len(), |&byte| byte == 0xFE);
     let written = builder.write_with(&path, |_, sections| {
@@ -36,7 +38,9 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(())
     });
     written.expect("it can be written");
-    let Ok(dictionary) = Dictionary::from_table(Table::open(&path).expect("a table")) else { return };
+    let Ok(dictionary) = Dictionary::from_table(Table::open(&path).expect("a table")) else {
+        return;
+    };
     let text = Text::plain("食べられた本を読んでaaaああいう");
     let _ = dictionary.scan(&text);
     let _ = dictionary.answer(&text, &mut Vec::new());
