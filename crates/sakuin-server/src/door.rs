@@ -67,6 +67,19 @@ struct Form {
     is_head: bool,
 }
 
+/// A request that stays where it is until somebody needs all of it, as a hit does not: it is large.
+struct Lent(Option<Request<Incoming>>);
+
+impl Lent {
+    fn whole(&self) -> &Request<Incoming> {
+        self.0.as_ref().expect("whoever takes it answers it")
+    }
+
+    fn take(&mut self) -> Request<Incoming> {
+        self.0.take().expect("whoever takes it answers it")
+    }
+}
+
 /// What a request leads to.
 enum Step {
     Now(Response<Body>),
@@ -87,7 +100,8 @@ impl hyper::service::Service<Request<Incoming>> for Service {
         let serving = self.local.state.serving.load();
         let line = Line::begin(&serving.config.server.log, &self.local.until_sample, &request);
         let mut door = Door::None;
-        let step = catch_unwind(AssertUnwindSafe(|| self.step(&serving, request, &mut door)));
+        let mut lent = Lent(Some(request));
+        let step = catch_unwind(AssertUnwindSafe(|| self.step(&serving, &mut lent, &mut door)));
         let response = match step {
             Ok(Step::Now(response)) => response,
             Ok(Step::Later(later)) => {
@@ -102,7 +116,8 @@ impl hyper::service::Service<Request<Incoming>> for Service {
 }
 
 impl Service {
-    fn step(&self, serving: &Arc<Serving>, request: Request<Incoming>, door: &mut Door) -> Step {
+    fn step(&self, serving: &Arc<Serving>, lent: &mut Lent, door: &mut Door) -> Step {
+        let request = lent.whole();
         let uri = request.uri();
         if uri.path_and_query().is_some_and(|address| address.as_str().len() > URI_BYTES_MAX) {
             return Step::Now(too_long().into_problem());
@@ -110,7 +125,7 @@ impl Service {
         if let Some(target) = serving.lookup.find(request.method(), uri) {
             *door = Door::Lookup;
             return self
-                .table(serving, request, target)
+                .table(serving, lent, target)
                 .unwrap_or_else(|fault| Step::Now(fault.into_problem()));
         }
         if serving.config.server.health.as_deref() == Some(uri.path()) {
@@ -118,13 +133,13 @@ impl Service {
         }
         if let Some(proxy) = serving.lookup.proxy(uri.path()) {
             *door = Door::Lookup;
-            return later(proxy::answer(proxy.clone(), request));
+            return later(proxy::answer(proxy.clone(), lent.take()));
         }
         let Some(mut site) = self.local.site(serving) else {
             return Step::Now(nothing_here().into_problem());
         };
         *door = Door::Reader;
-        let answer = site.call(request.map(axum::body::Body::new));
+        let answer = site.call(lent.take().map(axum::body::Body::new));
         Step::Later(Box::pin(async move {
             let Ok(response) = answer.await;
             response.map(Body::from)
@@ -134,21 +149,23 @@ impl Service {
     fn table(
         &self,
         serving: &Serving,
-        request: Request<Incoming>,
+        lent: &mut Lent,
         target: Result<Target<'_>, Fault>,
     ) -> Result<Step, Fault> {
         Ok(match target? {
-            Target::Record(table, key) => match lookup::peek(table, &key, request.headers())? {
-                Some(response) => Step::Now(response),
-                None => {
-                    let asked = request.into_parts().0.headers;
-                    later(lookup::answer(table.clone(), key, asked))
+            Target::Record(table, key) => {
+                match lookup::peek(table, &key, lent.whole().headers())? {
+                    Some(response) => Step::Now(response),
+                    None => {
+                        let asked = lent.take().into_parts().0.headers;
+                        later(lookup::answer(table.clone(), key, asked))
+                    }
                 }
-            },
+            }
             Target::List => Step::Now(lookup::list(serving.lookup.tables())),
             Target::Description => Step::Now(lookup::description()),
             Target::Batch(name, table) => {
-                let body = axum::body::Body::new(request.into_body());
+                let body = axum::body::Body::new(lent.take().into_body());
                 later(lookup::batch(name, table, self.local.state.pool.clone(), body))
             }
         })
@@ -216,8 +233,12 @@ fn finish(
     if let Some(line) = line {
         line.end(response.status());
     }
-    if form.is_head && matches!(response.body(), Body::Full(_)) {
-        *response.body_mut() = Body::empty();
+    // The length of a body that is sent is written with it.
+    if form.is_head
+        && let Body::Full(body) = response.body_mut()
+        && let Some(body) = body.take()
+    {
+        response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
     }
     response
 }

@@ -10,7 +10,7 @@ use std::{io::Write, sync::OnceLock};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG, VARY},
+    header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, VARY},
 };
 
 /// A body with everything a door may need of it.
@@ -43,7 +43,6 @@ pub struct Representation {
     pub body: Bytes,
     coding: Coding,
     content_type: &'static str,
-    length: HeaderValue,
     tag: HeaderValue,
     /// Whether there are other codings of the same answer.
     varies: bool,
@@ -169,8 +168,7 @@ impl Representation {
     ) -> Representation {
         let tag = HeaderValue::try_from(format!("\"{version}{}\"", coding.tag_suffix()));
         let tag = tag.expect("versions are hexadecimal digits");
-        let (length, hit) = (body.len().into(), OnceLock::new());
-        Representation { coding, content_type, length, tag, varies, hit, body }
+        Representation { coding, content_type, tag, varies, hit: OnceLock::new(), body }
     }
 
     /// How the body is coded.
@@ -188,12 +186,11 @@ impl Representation {
         &self.tag
     }
 
-    /// With a 200: `content-type`, `content-length`, `content-encoding`, `etag`, `vary`, `cache-control`, and room for
+    /// With a 200: `content-type`, `content-encoding`, `etag`, `vary`, `cache-control`, and room for
     /// as many of the door's own.
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::with_capacity(12);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
-        headers.insert(CONTENT_LENGTH, self.length.clone());
         if self.coding != Coding::Identity {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(self.coding.name()));
         }
@@ -221,7 +218,7 @@ impl Representation {
     }
 
     fn weight(&self) -> usize {
-        size_of::<Representation>() + self.body.len() + self.length.len() + self.tag.len()
+        size_of::<Representation>() + self.body.len() + self.tag.len()
     }
 }
 
@@ -250,9 +247,14 @@ fn coded(body: &[u8]) -> Vec<(Coding, Vec<u8>)> {
         .collect()
 }
 
+/// The window is no larger than the body: it is memory that the coder clears and takes.
 fn brotli(body: &[u8]) -> Vec<u8> {
-    let parameters =
-        brotli::enc::BrotliEncoderParams { quality: 5, lgwin: 18, ..Default::default() };
+    let parameters = brotli::enc::BrotliEncoderParams {
+        quality: 5,
+        lgwin: body.len().next_power_of_two().ilog2().clamp(10, 18) as i32,
+        size_hint: body.len(),
+        ..Default::default()
+    };
     let mut coded = Vec::with_capacity(body.len() / 2);
     brotli::BrotliCompress(&mut &body[..], &mut coded, &parameters).expect("memory takes it");
     coded
@@ -301,7 +303,6 @@ mod tests {
             let representation = prepared.representation(|asked| asked == coding);
             let (headers, body) = (representation.headers(), &representation.body);
             assert_eq!(decode(coding, body), stops(), "{coding:?}");
-            assert_eq!(headers[CONTENT_LENGTH], body.len().to_string());
             let coded = headers.get(CONTENT_ENCODING).map_or("identity", |it| it.to_str().unwrap());
             assert_eq!(coded, coding.name());
             assert_eq!(
