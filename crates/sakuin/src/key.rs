@@ -51,7 +51,7 @@ pub enum Pattern {
     Any,
     /// A whole text that a regular expression matches, kept as it is: leading zeros count. It is never `.` or
     /// `..`, which would climb in a URL.
-    Text(Box<Expression>),
+    Text(Expression),
     /// A whole number in a range, without leading zeros or sign of plus.
     Range {
         /// The smallest.
@@ -170,7 +170,7 @@ impl KeyError {
 impl Pattern {
     /// A pattern of whole texts. The compiled expression is bounded in size, and matching is linear in the text.
     pub fn text(expression: &str) -> Result<Pattern, PatternError> {
-        Ok(Pattern::Text(Box::new(Expression::compile(expression)?)))
+        Expression::compile(expression).map(Pattern::Text)
     }
 
     fn matches(&self, text: &str) -> bool {

@@ -22,7 +22,7 @@ pub struct Expression {
 
 #[derive(Clone, Debug)]
 enum Machine {
-    Table(dense::DFA<Vec<u32>>),
+    Table(Box<dense::DFA<Vec<u32>>>),
     General(Regex),
 }
 
@@ -60,7 +60,8 @@ impl Expression {
             Some(_) => refused("it is too large".to_owned()),
             None => refused(error.to_string()),
         })?;
-        let machine = table(&whole).map_or(Machine::General(general), Machine::Table);
+        let machine = table(&whole)
+            .map_or(Machine::General(general), |table| Machine::Table(Box::new(table)));
         Ok(Expression { text: text.to_owned(), machine })
     }
 
