@@ -18,7 +18,7 @@ READER  := examples/reader
 TODAY   := $(shell date +%F)
 TEXTS   :=
 
-.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -49,7 +49,7 @@ bench: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-cache bench-serve bench-report
+	$(MAKE) bench-cache bench-serve bench-directory bench-report
 
 # The strategies of cached tables; half an hour.
 bench-cache:
@@ -62,6 +62,14 @@ bench-serve: build
 	@scripts/install nginx varnish wrk nghttp2-client openssl
 	cd bench && cargo build --release --locked --package bench-serve --package bus-original
 	cd bench && target/release/bench-serve $(TODAY) record/$(TODAY)-serve.jsonl
+
+# Contacts out of PostgreSQL, beside the services that teams wrote.
+bench-directory: build
+	@scripts/install postgresql python3-venv wrk
+	cd bench && cargo build --release --locked --package bench-directory --package contacts-original
+	test -d bench/target/python || python3 -m venv bench/target/python
+	bench/target/python/bin/pip install --quiet --requirement bench/directory/requirements.txt
+	cd bench && target/release/bench-directory $(TODAY) record/$(TODAY)-directory.jsonl target/python/bin/python
 
 bench-report:
 	cd bench && cargo run --release --locked --quiet --package bench-report > ../BENCHMARKS.md
