@@ -1,5 +1,5 @@
 # make run     pack the dictionaries and open the reading site on http://127.0.0.1:8080
-# make test    everything: Rust, the browser, EPUB checks
+# make test    everything: Rust, the browser, PostgreSQL, EPUB checks
 # make bench   measure against the peers and write BENCHMARKS.md
 # make fuzz    a minute of every fuzz target
 # make lint    formatting and lints;  make fmt  mend the formatting
@@ -51,7 +51,7 @@ bench: $(READER)/japanese.skn
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
 	$(MAKE) bench-cache bench-serve bench-directory bench-report
 
-# The strategies of cached tables; half an hour.
+# The strategies of cached tables; some six minutes.
 bench-cache:
 	cd bench && cargo build --release --locked --package bench-cache
 	cd bench && target/release/bench-cache $(TODAY) record/$(TODAY)-cache.jsonl
