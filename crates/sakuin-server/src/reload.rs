@@ -1,7 +1,7 @@
 //! Reload: read the configuration again, open everything it names, then swap. Whatever fails on the way leaves
 //! everything as it was.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, atomic::Ordering::Relaxed};
 
 use crate::{
     Config, Error,
@@ -13,20 +13,18 @@ use crate::{
 #[derive(Clone)]
 pub struct Reloader {
     state: Arc<State>,
-    /// One reload at a time.
-    turn: Arc<Mutex<()>>,
 }
 
 impl Reloader {
     pub(crate) fn new(state: Arc<State>) -> Reloader {
-        Reloader { state, turn: Arc::default() }
+        Reloader { state }
     }
 
     /// Reads the file again and serves what it says. Takes as long as opening its tables and dictionaries, so it
     /// is no call for an event loop. A key that only a start can change refuses the reload whole.
     pub fn reload(&self) -> Result<(), Error> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let (state, reloads) = (&self.state, &self.state.reloads);
+        let _turn = reloads.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let reloaded = state.serving.load().config.read_again().map_err(Error::from);
         let reloaded = reloaded.and_then(|config| state.swap(config));
         reloads.failing.store(reloaded.is_err(), Relaxed);

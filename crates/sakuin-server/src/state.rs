@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64},
     },
     time::Instant,
@@ -42,6 +42,8 @@ pub(crate) struct State {
 /// How reloads went.
 #[derive(Debug, Default)]
 pub(crate) struct Reloads {
+    /// One at a time, whether a signal or the admin door asks for it.
+    pub(crate) turn: Mutex<()>,
     pub(crate) done: AtomicU64,
     pub(crate) refused: AtomicU64,
     /// Whether the last one was refused.
