@@ -30,9 +30,9 @@ use crate::{
     config::{self, Text},
 };
 
-pub(crate) use answer::Found;
 #[cfg(fuzzing)]
 pub(crate) use answer::read;
+pub(crate) use answer::{Found, copy, retry_after};
 
 /// How long a connection may rest. Shorter than most origins keep theirs: whoever closes first should be us,
 /// for a request that meets the origin's closing is lost.

@@ -30,7 +30,10 @@ use super::{
     target::{Base, Target},
     waiting::{Asked, Waiting},
 };
-use crate::config;
+use crate::{
+    config,
+    origin::http::{copy, retry_after},
+};
 
 /// An origin and the requests that wait for it.
 pub(super) struct Upstream {
@@ -136,7 +139,7 @@ impl Upstream {
             let mut refused = None;
             let attempt = async {
                 let received = upstream.send(parts.method, url, headers, body).await?;
-                match failure(&received.response) {
+                match failure(&received) {
                     None => Ok(received),
                     Some(failure) => {
                         refused = Some(received);
@@ -164,9 +167,9 @@ impl Upstream {
             }
             Err(failure) => return (Err(failure), None),
         };
+        let failure = failure(&received);
         let Received { response, .. } = &received;
         let (status, headers) = (response.status(), response.headers().clone());
-        let failure = failure(response);
         let fill = match failure {
             None => self.fill(errand, status, headers, &received),
             Some(_) => None,
@@ -275,6 +278,7 @@ impl Upstream {
             lifetimes.stale_while_revalidate = Duration::ZERO;
         }
         headers.remove(header::AGE);
+        headers.values_mut().for_each(|value| *value = copy(value));
         let number = errand.previous.map(|kept| kept.number);
         let number = number.unwrap_or_else(|| self.numbers.fetch_add(1, Ordering::Relaxed));
         let age = age.saturating_sub(received.delay);
@@ -354,17 +358,15 @@ fn passed() -> Fill<Value> {
 }
 
 /// The failure that a response tells of, in whose place something stale may be served (RFC 5861 4).
-fn failure(response: &Response<reqwest::Body>) -> Option<Failure> {
+fn failure(Received { response, at, .. }: &Received) -> Option<Failure> {
     let status = response.status().as_u16();
     if !matches!(status, 500 | 502 | 503 | 504) {
         return None;
     }
-    let seconds = response.headers().get(header::RETRY_AFTER);
-    let seconds = seconds.and_then(|value| value.to_str().ok()?.trim().parse().ok());
     Some(Failure {
         kind: FailureKind::Refused,
         cause: format!("the origin answered {status}"),
-        retry_after: seconds.map(Duration::from_secs),
+        retry_after: retry_after(response.headers(), *at),
     })
 }
 

@@ -44,8 +44,8 @@ pub(crate) async fn read(
                 bytes,
                 content_type: content_type(&headers),
                 validators: Validators {
-                    etag: headers.get(header::ETAG).and_then(copy),
-                    last_modified: headers.get(header::LAST_MODIFIED).and_then(copy),
+                    etag: headers.get(header::ETAG).map(copy),
+                    last_modified: headers.get(header::LAST_MODIFIED).map(copy),
                 },
                 tags: tags(&headers),
             })))
@@ -58,8 +58,8 @@ pub(crate) async fn read(
 }
 
 /// A value of its own. A clone would keep the whole buffer alive that the connection read it into.
-fn copy(value: &HeaderValue) -> Option<HeaderValue> {
-    HeaderValue::from_bytes(value.as_bytes()).ok()
+pub(crate) fn copy(value: &HeaderValue) -> HeaderValue {
+    HeaderValue::from_bytes(value.as_bytes()).expect("it is the value of a header")
 }
 
 fn refused(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Failure {
@@ -80,13 +80,16 @@ fn refused(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Failure 
     Failure {
         kind,
         cause: format!("the origin answered {status}{why}"),
-        retry_after: headers.get(header::RETRY_AFTER).filter(|_| later).and_then(|value| {
-            let text = value.to_str().ok()?.trim();
-            match text.parse() {
-                Ok(seconds) => Some(Duration::from_secs(seconds)),
-                Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(now).ok(),
-            }
-        }),
+        retry_after: if later { retry_after(headers, now) } else { None },
+    }
+}
+
+/// `Retry-After`, in seconds or as a date (RFC 9110 10.2.3).
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    match text.parse() {
+        Ok(seconds) => Some(Duration::from_secs(seconds)),
+        Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(now).ok(),
     }
 }
 
