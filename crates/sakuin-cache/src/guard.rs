@@ -14,7 +14,7 @@ use std::{
     path::PathBuf,
     pin::pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     task::Poll,
@@ -23,7 +23,10 @@ use std::{
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::{Clock, Failure, FailureKind, Tick};
+use crate::{
+    Clock, Failure, FailureKind, Tick,
+    sync::{Mutex, MutexGuard, lock},
+};
 
 use self::{breaker::Breaker, budget::Budget, quota::Ledger, rate::Bucket};
 
@@ -372,9 +375,4 @@ fn is_unwell(kind: FailureKind) -> bool {
 fn worth_a_retry(failure: &Failure) -> bool {
     matches!(failure.kind, FailureKind::Unreachable | FailureKind::Refused)
         && failure.retry_after.is_none()
-}
-
-/// The state behind these locks is whole between any two statements, so a panic elsewhere cannot spoil it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
