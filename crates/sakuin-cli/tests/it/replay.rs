@@ -69,7 +69,7 @@ fn it_fails_in_every_way_in_turn() {
     assert!(server.ask("GET", "/big", &[]).is_none());
     let cut = server.get("/big");
     assert_eq!((cut.header("content-length"), cut.body.len()), ("1000", 500));
-    assert!(server.ask("TRY", "/big", &[]).is_none());
+    assert!(server.attempt("/big").is_none());
     assert_eq!(calls(&server)["failures"], 5);
 }
 
@@ -78,7 +78,7 @@ fn a_seed_repeats_its_failures() {
     let folder = folder();
     let run = |seed| {
         let server = replay(&folder, &[".", "--fail", "50", "--seed", seed]);
-        let ask = |_| server.ask("TRY", "/moved", &[]).map(|reply| reply.status);
+        let ask = |_| server.attempt("/moved").map(|reply| reply.status);
         (0..8).map(ask).collect::<Vec<_>>()
     };
     assert_eq!(run("7"), run("7"));

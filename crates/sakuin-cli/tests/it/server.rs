@@ -50,7 +50,12 @@ impl Server {
         self.ask("GET", target, &[]).unwrap()
     }
 
-    /// Asks once with headers; an error if the connection breaks before a whole head.
+    /// Asks once, of a server that may not answer: nothing if it is silent for a second.
+    pub(crate) fn attempt(&self, target: &str) -> Option<Reply> {
+        ask_within(Duration::from_secs(1), self.address, "GET", target, &[])
+    }
+
+    /// Asks once with headers; nothing if the connection breaks before a whole head.
     pub(crate) fn ask(&self, method: &str, target: &str, headers: &[&str]) -> Option<Reply> {
         ask(self.address, method, target, headers)
     }
@@ -63,13 +68,20 @@ impl Drop for Server {
     }
 }
 
-/// Asks once with headers; nothing if the connection breaks or is silent for a second before a whole head.
+/// Asks once with headers; nothing if the connection breaks before a whole head.
 pub(crate) fn ask(to: SocketAddr, method: &str, target: &str, headers: &[&str]) -> Option<Reply> {
+    ask_within(Duration::from_secs(20), to, method, target, headers)
+}
+
+fn ask_within(
+    time: Duration,
+    to: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[&str],
+) -> Option<Reply> {
     let mut stream = TcpStream::connect(to).unwrap();
-    stream
-        .set_read_timeout(Some(Duration::from_secs(if method == "TRY" { 1 } else { 20 })))
-        .unwrap();
-    let method = if method == "TRY" { "GET" } else { method };
+    stream.set_read_timeout(Some(time)).unwrap();
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
     let request =
         format!("{method} {target} HTTP/1.1\r\nhost: {to}\r\n{headers}connection: close\r\n\r\n");
