@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use sakuin::{
-    Tables,
-    config::{Ask, Table},
-};
+use sakuin::config::{Ask, Table};
 use sakuin_server::{Config, Report};
 
 /// The configuration that is read when none is named, if the current folder has it.
@@ -88,13 +85,9 @@ impl Check {
             println!("dictionaries  {}", dictionaries.join(", "));
             println!("stories       {}", checked.stories.unwrap_or(0));
         }
-        let tables = &checked.config.tables;
-        let opened = Tables::open(tables)?;
-        for (name, table) in &tables.tables {
-            let what = match opened.table(name).map(|table| &**table) {
-                Some(sakuin::Table::Packed(packed)) => format!("{} keys", packed.file().len()),
-                _ => origin(table),
-            };
+        for (name, table) in &checked.config.tables.tables {
+            let keys = checked.keys.get(name).map(|keys| format!("{keys} keys"));
+            let what = keys.unwrap_or_else(|| origin(table));
             println!("table         {name}: {what}{}", route(table));
         }
         Ok(ExitCode::SUCCESS)

@@ -1,11 +1,12 @@
 //! Checking a configuration without serving: everything a server would open is opened.
 
 use std::{
+    collections::BTreeMap,
     path::Path,
     time::{Duration, SystemTime},
 };
 
-use sakuin::Tables;
+use sakuin::{Table, Tables};
 use sakuin_japanese::dictionary::Source;
 
 use crate::{
@@ -21,6 +22,8 @@ use crate::{
 pub struct Checked {
     /// The configuration as read.
     pub config: Config,
+    /// How many keys each packed table has.
+    pub keys: BTreeMap<String, u64>,
     /// The dictionaries in the site's packed file.
     pub sources: Vec<Source>,
     /// How many stories there are; none if their file does not exist yet.
@@ -38,7 +41,13 @@ const CERTIFICATE_TIME_MIN: Duration = Duration::from_secs(14 * 86_400);
 /// Reads a configuration and opens what it names, without listening and without creating anything.
 pub fn check(file: &Path) -> Result<Checked, Error> {
     let config = Config::read(file)?;
-    let mut checked = Checked { config, sources: Vec::new(), stories: None, warnings: Vec::new() };
+    let mut checked = Checked {
+        config,
+        keys: BTreeMap::new(),
+        sources: Vec::new(),
+        stories: None,
+        warnings: Vec::new(),
+    };
     checked.open_tables()?;
     checked.open_certificate()?;
     if let Some(reader) = checked.config.reader.clone() {
@@ -48,9 +57,15 @@ pub fn check(file: &Path) -> Result<Checked, Error> {
 }
 
 impl Checked {
-    fn open_tables(&self) -> Result<(), Error> {
+    fn open_tables(&mut self) -> Result<(), Error> {
         let site = self.config.reader.as_ref().map(|reader| reader.path.as_str());
-        Lookup::new(Tables::open(&self.config.tables)?, site).map(drop)
+        let lookup = Lookup::new(Tables::open(&self.config.tables)?, site)?;
+        let packed = lookup.tables().iter().filter_map(|(name, table)| match &**table {
+            Table::Packed(packed) => Some((name.to_owned(), packed.file().len())),
+            Table::Cached(_) => None,
+        });
+        self.keys = packed.collect();
+        Ok(())
     }
 
     fn open_certificate(&mut self) -> Result<(), Error> {

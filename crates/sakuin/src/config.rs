@@ -18,7 +18,7 @@
 //! # Ok::<(), sakuin::ConfigError>(())
 //! ```
 
-mod print;
+pub mod print;
 mod read;
 mod route;
 

@@ -1,10 +1,8 @@
 //! A configuration as TOML again: with every default, without any secret.
 
-use std::{
-    fmt::{Display, Formatter, Result},
-    path::Path,
-    time::Duration,
-};
+use std::fmt::{Display, Formatter, Result};
+
+use sakuin::config::print::{path, quoted, time};
 
 use super::{Config, ReaderConfig, ServerConfig};
 
@@ -20,10 +18,11 @@ impl Display for Config {
 
 impl Display for ServerConfig {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        let listen: Vec<_> = self.listen.iter().map(quoted).collect();
+        let listen: Vec<_> =
+            self.listen.iter().map(|address| quoted(&address.to_string())).collect();
         writeln!(out, "listen = [{}]", listen.join(", "))?;
         if let Some(admin) = &self.admin {
-            writeln!(out, "admin = {}", quoted(admin))?;
+            writeln!(out, "admin = {}", quoted(&admin.to_string()))?;
         }
         if let Some(tls) = &self.tls {
             writeln!(out, "tls = {{ cert = {}, key = {} }}", path(&tls.cert), path(&tls.key))?;
@@ -32,7 +31,7 @@ impl Display for ServerConfig {
             writeln!(out, "health = {}", quoted(health))?;
         }
         let sample = self.log.sample.map(|one_of| format!("sample = {one_of}"));
-        let slow = self.log.slow.map(|slow| format!("slow = \"{}\"", time(slow)));
+        let slow = self.log.slow.map(|slow| format!("slow = {}", time(slow)));
         let log: Vec<_> = sample.into_iter().chain(slow).collect();
         if !log.is_empty() {
             writeln!(out, "log = {{ {} }}", log.join(", "))?;
@@ -44,23 +43,7 @@ impl Display for ServerConfig {
 impl Display for ReaderConfig {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         writeln!(out, "dictionary = {}", path(&self.dictionary))?;
-        writeln!(out, "stories = {}", quoted(format!("sqlite://{}", self.stories.display())))?;
+        writeln!(out, "stories = {}", quoted(&format!("sqlite://{}", self.stories.display())))?;
         writeln!(out, "path = {}", quoted(&self.path))
     }
-}
-
-fn time(time: Duration) -> String {
-    match time.as_micros() {
-        micros if micros.is_multiple_of(1000) => format!("{}ms", micros / 1000),
-        micros => format!("{micros}us"),
-    }
-}
-
-/// What JSON writes as a string, TOML reads as the same.
-fn quoted(text: impl Display) -> String {
-    serde_json::Value::from(text.to_string()).to_string()
-}
-
-fn path(path: &Path) -> String {
-    quoted(path.display())
 }

@@ -156,7 +156,7 @@ fn print_kept(options: &Options, out: &mut Formatter<'_>) -> Result {
 }
 
 /// A TOML string; a long text keeps its lines.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
@@ -165,11 +165,13 @@ fn quoted_key(name: &str) -> String {
     if name.bytes().all(bare) { name.to_owned() } else { quoted(name) }
 }
 
-fn path(path: &Path) -> String {
+/// A path as a TOML string.
+pub fn path(path: &Path) -> String {
     quoted(&path.display().to_string())
 }
 
-fn time(time: Duration) -> String {
+/// A time as a TOML string that [`Setting::duration`](crate::document::Setting::duration) reads.
+pub fn time(time: Duration) -> String {
     match jiff::SignedDuration::try_from(time) {
         Ok(time) => format!("\"{time:#}\""),
         Err(_) => format!("\"{}s\"", time.as_secs()),
