@@ -15,26 +15,29 @@ use std::{
     time::Duration,
 };
 
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
-    server::conn::auto,
-};
+use hyper_util::{rt::TokioIo, server::conn::auto};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
 use tokio_rustls::TlsAcceptor;
 
-use crate::{Limits, counters::add, door::Service, event_loop::Local};
+use crate::{
+    Limits,
+    counters::add,
+    door::Service,
+    event_loop::Local,
+    http2::{Eager, Gathered},
+};
 
 /// How HTTP is spoken; the same for every connection of a loop.
-pub(crate) type Http = auto::Builder<TokioExecutor>;
+pub(crate) type Http = auto::Builder<Eager>;
 
 /// A request's line and headers together.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
 pub(crate) fn http() -> Http {
-    let mut http = Http::new(TokioExecutor::new());
+    let mut http = Http::new(Eager);
     // Not `pipeline_flush`: it holds an answer back while half of the next request is there, and for ever if that
     // is refused.
     http.http1().header_read_timeout(None).max_buf_size(HEAD_BYTES_MAX);
@@ -59,6 +62,10 @@ pub(crate) struct Watch {
     under_way: AtomicU32,
     /// On HTTP/2 bytes arrive that are no headers of a request.
     is_http2: AtomicBool,
+    /// Something was flushed that is held until the next turn.
+    holds_back: AtomicBool,
+    /// What was held before this turn has still to go.
+    releases: AtomicBool,
     verdict: AtomicU8,
     waker: OnceLock<Waker>,
 }
@@ -86,6 +93,8 @@ impl Watch {
             blocked_since: AtomicU64::new(0),
             under_way: AtomicU32::new(0),
             is_http2: AtomicBool::new(false),
+            holds_back: AtomicBool::new(false),
+            releases: AtomicBool::new(false),
             verdict: AtomicU8::new(Verdict::Live as u8),
             waker: OnceLock::new(),
         }
@@ -96,6 +105,36 @@ impl Watch {
         self.head_since.store(0, Relaxed);
         if is_http2 {
             self.is_http2.store(true, Relaxed);
+        }
+    }
+
+    pub(crate) fn is_http2(&self) -> bool {
+        self.is_http2.load(Relaxed)
+    }
+
+    /// Whether what is held may go in this turn, as it was held before. If not, there will be another.
+    pub(crate) fn may_release(&self) -> bool {
+        let held_before = self.releases.swap(false, Relaxed);
+        if !held_before {
+            self.holds_back.store(true, Relaxed);
+        }
+        held_before
+    }
+
+    /// What was held is on its way.
+    pub(crate) fn released(&self) {
+        self.holds_back.store(false, Relaxed);
+    }
+
+    /// The connection's task runs.
+    fn begin_turn(&self) {
+        self.releases.store(self.holds_back.load(Relaxed), Relaxed);
+    }
+
+    /// The connection's task waits, unless it has to run again.
+    fn end_turn(&self, waker: &Waker) {
+        if self.holds_back.load(Relaxed) {
+            waker.wake_by_ref();
         }
     }
 
@@ -110,7 +149,7 @@ impl Watch {
     }
 
     fn has_read(&self) {
-        if self.is_idle() && self.head_since.load(Relaxed) == 0 && !self.is_http2.load(Relaxed) {
+        if self.is_idle() && self.head_since.load(Relaxed) == 0 && !self.is_http2() {
             self.head_since.store(self.local.now(), Relaxed);
         }
     }
@@ -197,6 +236,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let service = Service { local: local.clone(), watch: watch.clone() };
+    let stream = Gathered::new(stream, watch.clone());
     let connection = local.http.serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let mut finishing = false;
@@ -211,8 +251,11 @@ where
             }
             Verdict::Close => return Poll::Ready(()),
         }
+        watch.begin_turn();
         // How a connection ends is its client's affair.
-        connection.as_mut().poll(context).map(drop)
+        let ended = connection.as_mut().poll(context).map(drop);
+        watch.end_turn(context.waker());
+        ended
     })
     .await;
 }

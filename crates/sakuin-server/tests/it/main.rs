@@ -9,6 +9,7 @@
 //! - `origin`: cached tables, with an origin that does what a key says
 //! - `description`: the OpenAPI description, held against a server
 //! - `tls`: handshakes, HTTP/2, a certificate that changes
+//! - `http2`: many requests on one connection
 //! - `connections`: slow clients, draining, loops that share connections
 //! - `proxy`: a caching proxy before a scripted origin
 //! - `reload`: a changed configuration and a changed certificate under load
@@ -22,6 +23,7 @@ mod config;
 mod connections;
 mod description;
 mod feed;
+mod http2;
 mod lookup;
 mod origin;
 mod positions;

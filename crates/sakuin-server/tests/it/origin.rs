@@ -49,7 +49,7 @@ impl Origin {
     }
 
     /// Lets go what waits, and all that comes.
-    fn release(&self) {
+    pub(crate) fn release(&self) {
         *self.script.released.lock().unwrap() = true;
         self.script.release.notify_all();
     }
