@@ -234,17 +234,15 @@ impl Fetching {
         bytes: Bytes,
         content_type: &'static str,
     ) -> Result<Prepared, Failure> {
-        let Surroundings { runtime, clock, work } = &self.surroundings;
+        let Surroundings { clock, work, .. } = &self.surroundings;
         let broken = |cause: &str| Failure {
             kind: FailureKind::Broken,
             cause: cause.to_owned(),
             retry_after: None,
         };
-        let turn = work.clone().acquire_owned().await.map_err(|_| broken("it is closing"))?;
         let (map, key) = (self.map.clone(), key.to_owned());
         let now = clock.unix();
-        let prepared = runtime.spawn_blocking(move || {
-            let _turn = turn;
+        let prepared = work.spawn(async move {
             Ok::<_, String>(match map {
                 None => Prepared::found(bytes, content_type),
                 Some(map) => {

@@ -14,12 +14,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use ::http::HeaderValue;
 use bytes::Bytes;
 use sakuin_cache::{GuardStats, SystemClock};
-use tokio::{runtime::Handle, sync::Semaphore};
+use tokio::runtime::Handle;
 
 use crate::{OpenError, config};
-
-/// Answers that are mapped and compressed at once: it is work, and the machine has other work to do.
-const WORK_MAX: usize = 2;
 
 /// The origins of a configuration, by name.
 #[derive(Clone)]
@@ -35,8 +32,8 @@ pub(crate) struct Surroundings {
     pub(crate) runtime: Handle,
     /// One clock, so that moments can be compared.
     pub(crate) clock: SystemClock,
-    /// Turns at working on answers.
-    pub(crate) work: Arc<Semaphore>,
+    /// Where answers are mapped and compressed.
+    pub(crate) work: Handle,
 }
 
 /// One origin, shared by the tables that read from it.
@@ -100,15 +97,17 @@ impl Validators {
 
 impl Origins {
     /// Sets up every origin. Whether they answer is not asked: a server starts while its origins are away.
-    /// Everything of them runs on `runtime`, which needs two threads and lives as long as they do.
+    /// Everything of them runs on `runtime`, which needs two threads, but for the work on answers, which runs on
+    /// `work`. Both live as long as they do.
     pub fn open(
         configs: &BTreeMap<String, config::Origin>,
         runtime: &Handle,
+        work: &Handle,
     ) -> Result<Origins, OpenError> {
         let surroundings = Surroundings {
             runtime: runtime.clone(),
             clock: SystemClock::default(),
-            work: Arc::new(Semaphore::new(WORK_MAX)),
+            work: work.clone(),
         };
         Origins { origins: BTreeMap::new(), surroundings }.reopen(configs)
     }

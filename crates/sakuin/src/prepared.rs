@@ -46,7 +46,7 @@ pub struct Representation {
     tag: HeaderValue,
     /// Whether there are other codings of the same answer.
     varies: bool,
-    hit: OnceLock<HeaderMap>,
+    hit: OnceLock<Box<HeaderMap>>,
 }
 
 /// Clients may keep an answer and ask whether it is still true: what is served here is quickly asked again,
@@ -200,7 +200,7 @@ impl Representation {
     /// A copy of what `make` once made of [`Representation::headers`]: what a door says with every hit.
     pub fn hit_headers(&self, make: impl FnOnce(HeaderMap) -> HeaderMap) -> HeaderMap {
         // A copy has no room to spare, so it is a copy that is kept.
-        self.hit.get_or_init(|| make(self.headers()).clone()).clone()
+        HeaderMap::clone(self.hit.get_or_init(|| Box::new(make(self.headers()).clone())))
     }
 
     /// With a 304: `etag`, `vary`, `cache-control`.

@@ -48,14 +48,21 @@ struct Live {
     background: Arc<Background>,
 }
 
-/// The threads of the origins; they end when no tables need them, without being waited for.
-struct Background(Option<Runtime>);
+/// The threads of the origins.
+struct Background {
+    origins: Threads,
+    /// For mapping and compressing what they answer: few, as each keeps the memory that took.
+    work: Threads,
+}
 
-/// Threads for talking to origins; work on their answers has threads of its own.
+/// Threads that end when nobody needs them, without being waited for.
+struct Threads(Option<Runtime>);
+
 const ORIGIN_THREADS: usize = 2;
+const WORK_THREADS: usize = 2;
 
 impl Tables {
-    /// Opens every table of `config`. Cached tables share two background threads for their origins, which need
+    /// Opens every table of `config`. Cached tables share a few background threads for their origins, which need
     /// not answer yet.
     pub fn open(config: &Config) -> Result<Tables, OpenError> {
         let nothing = Tables {
@@ -135,7 +142,8 @@ impl Tables {
             return Ok(Live { origins, background: background.clone() });
         }
         let background = Background::start()?;
-        let origins = Origins::open(&config.origins, background.handle())?;
+        let Background { origins, work } = &background;
+        let origins = Origins::open(&config.origins, origins.handle(), work.handle())?;
         Ok(Live { origins, background: Arc::new(background) })
     }
 
@@ -200,7 +208,7 @@ impl Tables {
             http.client().clone(),
             http.guard().clone(),
             description.options.clone(),
-            live.background.handle().clone(),
+            live.background.origins.handle().clone(),
         );
         proxy.map(Arc::new).map_err(|error| refused(error.to_string()))
     }
@@ -224,12 +232,21 @@ impl Tables {
 
 impl Background {
     fn start() -> Result<Background, OpenError> {
+        Ok(Background {
+            origins: Threads::start("sakuin-origin", ORIGIN_THREADS)?,
+            work: Threads::start("sakuin-work", WORK_THREADS)?,
+        })
+    }
+}
+
+impl Threads {
+    fn start(name: &str, count: usize) -> Result<Threads, OpenError> {
         let runtime = Builder::new_multi_thread()
-            .worker_threads(ORIGIN_THREADS)
-            .thread_name("sakuin-origin")
+            .worker_threads(count)
+            .thread_name(name)
             .enable_all()
             .build();
-        runtime.map(|runtime| Background(Some(runtime))).map_err(OpenError::Start)
+        runtime.map(|runtime| Threads(Some(runtime))).map_err(OpenError::Start)
     }
 
     fn handle(&self) -> &Handle {
@@ -237,7 +254,7 @@ impl Background {
     }
 }
 
-impl Drop for Background {
+impl Drop for Threads {
     fn drop(&mut self) {
         // Waiting would block an event loop, should the last one who knew the tables run on one.
         if let Some(runtime) = self.0.take() {

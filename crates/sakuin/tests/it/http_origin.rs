@@ -37,7 +37,7 @@ fn open_text(text: &str, loopback: &Loopback) -> Opened {
     let text = text.replace('@', &loopback.address().to_string());
     let document = Document::parse(&text, "sakuin.toml", Path::new("/")).unwrap();
     let config = Config::of_document(&document).unwrap();
-    let origins = Origins::open(&config.origins, &Handle::current()).unwrap();
+    let origins = Origins::open(&config.origins, &Handle::current(), &Handle::current()).unwrap();
     let tables = config.tables.iter().map(|(name, table)| {
         let Table::Cached(table) = table else { panic!("`{name}` is cached") };
         Cached::open(name, table, &origins).unwrap()

@@ -18,7 +18,7 @@ pub(crate) fn open(url: &str, table: &str) -> Result<Cached, OpenError> {
     );
     let document = Document::parse(&text, "sakuin.toml", Path::new("/")).unwrap();
     let config = Config::of_document(&document).unwrap();
-    let origins = Origins::open(&config.origins, &Handle::current()).unwrap();
+    let origins = Origins::open(&config.origins, &Handle::current(), &Handle::current()).unwrap();
     let Table::Cached(table) = &config.tables["contacts"] else { panic!("it is cached") };
     Cached::open("contacts", table, &origins)
 }
