@@ -12,9 +12,14 @@ use tokio::{
 
 use crate::peers;
 
-/// Opens a connection for each, then asks all at once. From the first byte sent to the last answer's end; every
-/// answer must be `body`.
-pub fn ask_at_once(port: u16, stop: &str, body: &str, count: usize) -> Duration {
+/// When a crowd was answered, from the first byte sent.
+pub struct Answered {
+    pub first: Duration,
+    pub last: Duration,
+}
+
+/// Opens a connection for each, then asks all at once; every answer must be `body`.
+pub fn ask_at_once(port: u16, stop: &str, body: &str, count: usize) -> Answered {
     run(async {
         let request = request(stop);
         let mut connections = Vec::new();
@@ -27,15 +32,18 @@ pub fn ask_at_once(port: u16, stop: &str, body: &str, count: usize) -> Duration 
             let request = request.clone();
             answers.spawn(async move {
                 connection.write_all(request.as_bytes()).await.expect("it reads");
-                answer(&mut connection).await
+                (answer(&mut connection).await, start.elapsed(), connection)
             });
         }
-        while let Some(answer) = answers.join_next().await {
-            let (head, own) = answer.expect("no panic");
+        // Looked at, and closed, when all are there: the server needs the cores until then.
+        let answers = answers.join_all().await;
+        for ((head, own), ..) in &answers {
             assert!(head.starts_with("HTTP/1.1 200"), "{head}");
             assert_eq!(own, body, "an answer differs");
         }
-        start.elapsed()
+        let times = || answers.iter().map(|(_, time, _)| *time);
+        let (first, last) = (times().min(), times().max());
+        Answered { first: first.expect("there are some"), last: last.expect("there are some") }
     })
 }
 
