@@ -1,7 +1,7 @@
 # make run     pack the dictionaries and open the reading site on http://127.0.0.1:8080
 # make test    everything: Rust, the browser, PostgreSQL, EPUB checks
 # make bench   measure against the peers and write BENCHMARKS.md
-# make fuzz    a minute of every fuzz target
+# make fuzz    a minute of every fuzz target; FUZZ_SECONDS says how much longer
 # make lint    formatting and lints;  make fmt  mend the formatting
 #
 # Without root, `run` and `test` say what to install. Newer dictionaries from EDRDG go by name:
@@ -17,6 +17,7 @@ SAKUIN  := target/release/sakuin
 READER  := examples/reader
 TODAY   := $(shell date +%F)
 TEXTS   :=
+FUZZ_SECONDS := 60
 
 .PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-report fuzz fmt lint
 
@@ -76,7 +77,9 @@ bench-report:
 
 fuzz:
 	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
-	    cargo +nightly fuzz run "$$target" -- -max_total_time=60 || exit 1; done
+	    mkdir -p "corpus/$$target"; \
+	    cargo +nightly fuzz run "$$target" "corpus/$$target" $$(ls -d "seeds/$$target" 2>/dev/null) \
+	        -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
 fmt:
 	cargo fmt

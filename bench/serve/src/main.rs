@@ -217,22 +217,41 @@ fn reload(sampler: &mut Sampler, sakuin: &str, seconds: usize) {
             running.join().expect("no panic")
         })
     };
-    let (mut without, mut with) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        let second = Duration::from_secs(1);
-        without.push(load(seconds, &|| thread::sleep(second)).per_second);
-        with.push(
-            load(seconds, &|| {
-                assert_eq!(peers::get(admin, "/metrics").0, "200");
-                thread::sleep(second);
-            })
-            .per_second,
-        );
+    const READINGS: usize = 1_000;
+    let before = peer.server.cpu();
+    (0..READINGS).for_each(|_| drop(peers::get(admin, "/metrics")));
+    let reading = (peer.server.cpu() - before).microseconds_each(READINGS as f64);
+    // Against a second of one core, once a second.
+    let row = "CPU of one reading of the metrics";
+    sampler.samples(row, "µs", "sakuin", &[reading]);
+    sampler.target(row, 20_000.0, None);
+
+    let [mut without, mut with] = [const { [Vec::new(), Vec::new()] }; 2];
+    for round in 0..2 * ROUNDS {
+        for reads in [round % 2 == 0, round % 2 == 1] {
+            let before = peer.server.cpu();
+            let load = load(seconds, &|| {
+                if reads {
+                    assert_eq!(peers::get(admin, "/metrics").0, "200");
+                }
+                thread::sleep(Duration::from_secs(1));
+            });
+            let cpu = (peer.server.cpu() - before).microseconds_each(load.requests);
+            let [rates, cpus] = if reads { &mut with } else { &mut without };
+            rates.push(load.per_second);
+            cpus.push(cpu);
+        }
     }
-    let row = "rate of hits, metrics read every second";
-    sampler.samples(row, "requests/s", "sakuin", &with);
-    sampler.samples(row, "requests/s", "without", &without);
-    sampler.target_least_ratio(row, 0.98, "without");
+    for (at, row, unit) in [
+        (0, "rate of hits, metrics read every second", "requests/s"),
+        (1, "CPU of a hit, metrics read every second", "µs"),
+    ] {
+        sampler.samples(row, unit, "sakuin", &with[at]);
+        sampler.samples(row, unit, "without", &without[at]);
+    }
+    sampler.target_least_ratio("rate of hits, metrics read every second", 0.98, "without");
+    let cpu = "CPU of a hit, metrics read every second";
+    sampler.target(cpu, 1.02, Some((cpu, "without")));
 
     let reloads = std::sync::atomic::AtomicUsize::new(0);
     let pause = Duration::from_millis(seconds as u64 * 8);
