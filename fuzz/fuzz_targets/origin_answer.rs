@@ -9,7 +9,10 @@ use hyper::{Request, body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use libfuzzer_sys::fuzz_target;
 use sakuin::Mapping;
-use tokio::{io::AsyncWriteExt, runtime::Runtime};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    runtime::Runtime,
+};
 
 const MAX_ANSWER: usize = 64 << 10;
 
@@ -26,10 +29,13 @@ fuzz_target!(|bytes: &[u8]| {
         let connection = tokio::spawn(connection);
         let request =
             Request::get("http://origin/").body(Empty::<Bytes>::new()).expect("a request");
-        let sent = sender.send_request(request);
-        theirs.write_all(bytes).await.expect("there is room");
-        theirs.shutdown().await.expect("it is open");
-        if let Ok(response) = sent.await {
+        let sent = tokio::spawn(sender.send_request(request));
+        // What comes before the request is no answer to it.
+        theirs.read(&mut [0; 256]).await.expect("it is asked");
+        // It may hang up in the middle.
+        let _ = theirs.write_all(bytes).await;
+        let _ = theirs.shutdown().await;
+        if let Ok(Ok(response)) = sent.await {
             let response = reqwest::Response::from(response.map(reqwest::Body::wrap));
             if let Some(prepared) = sakuin::fuzzing::answer(response, &MAPPING, MAX_ANSWER).await {
                 serde_json::from_slice::<serde::de::IgnoredAny>(prepared.body()).expect("JSON");
