@@ -1,0 +1,87 @@
+//! What can go wrong, with the facts a caller needs to mend it.
+
+use thiserror::Error;
+
+use crate::Type;
+
+/// A value that does not fit its table.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ValueError {
+    /// No attribute has this name.
+    #[error("there is no attribute `{attribute}`; there are {known:?}")]
+    Unknown {
+        /// The name as given.
+        attribute: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// The attribute has values of another type, or the number is none.
+    #[error("attribute `{attribute}` takes {wanted}, not {found}")]
+    Type {
+        /// The attribute.
+        attribute: String,
+        /// What it takes.
+        wanted: Type,
+        /// What was given.
+        found: String,
+    },
+    /// No table has this name.
+    #[error("there is no live table `{table}`")]
+    Table {
+        /// The name as given.
+        table: String,
+    },
+}
+
+/// Another transaction committed first, and what it changed was read by this one. Nothing was written.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{} of what was read has changed since; read it again", describe(.records.len(), .searches))]
+pub struct Conflict {
+    /// Records that were read: table, id, and the version there is now (none if it is gone).
+    pub records: Vec<(String, u64, Option<u64>)>,
+    /// Searches whose answer is another now, as places in the order they were made.
+    pub searches: Vec<usize>,
+    /// The sequence of which a snapshot shows what it conflicts with.
+    pub retry_at: u64,
+}
+
+fn describe(records: usize, searches: &[usize]) -> String {
+    format!("{records} record(s) and {} search(es)", searches.len())
+}
+
+/// Why a transaction was not committed. Nothing of it was written.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// Another was faster.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// A value does not fit.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// A record that is to be changed is not there.
+    #[error("table `{table}` has no record {id}")]
+    NotFound {
+        /// The table.
+        table: String,
+        /// The record.
+        id: u64,
+    },
+    /// The transaction began before the oldest commit that is remembered, and searched.
+    #[error("the snapshot at {at} is older than the oldest change kept, {oldest}; begin again")]
+    SnapshotExpired {
+        /// The snapshot's sequence.
+        at: u64,
+        /// The oldest sequence that changes are known since.
+        oldest: u64,
+    },
+    /// More was to be written than one transaction may.
+    #[error("{writes} writes are more than the {most} that a transaction may have")]
+    TooLarge {
+        /// How many there were.
+        writes: usize,
+        /// How many there may be.
+        most: usize,
+    },
+}

@@ -1,0 +1,114 @@
+//! Which records a search wants. A filter is checked against its table once and decides about a record from its
+//! cells alone, so that the committer can ask of any change whether it would have changed an answer.
+
+use std::ops::{Bound, RangeBounds};
+
+use crate::{Schema, Value, ValueError, schema::Cells, value::Cell};
+
+/// What a record must be like: all of its conditions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    conditions: Vec<(String, Condition)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Condition {
+    Equal(Value),
+    Within(Bound<Value>, Bound<Value>),
+    Missing,
+}
+
+/// A filter that fits its table.
+#[derive(Clone, Debug)]
+pub(crate) struct Checked {
+    conditions: Vec<(usize, Wanted)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Wanted {
+    Equal(Cell),
+    Within(Bound<Cell>, Bound<Cell>),
+    Missing,
+}
+
+impl Filter {
+    /// Every record.
+    pub fn all() -> Filter {
+        Filter::default()
+    }
+
+    /// Those whose attribute has this value.
+    pub fn equal(attribute: &str, value: impl Into<Value>) -> Filter {
+        Filter::all().and_equal(attribute, value)
+    }
+
+    /// Those whose attribute has a value in this range.
+    pub fn within(attribute: &str, range: impl RangeBounds<Value>) -> Filter {
+        let bounds = Condition::Within(range.start_bound().cloned(), range.end_bound().cloned());
+        Filter { conditions: vec![(attribute.to_owned(), bounds)] }
+    }
+
+    /// Those that have no value for this attribute.
+    pub fn missing(attribute: &str) -> Filter {
+        Filter { conditions: vec![(attribute.to_owned(), Condition::Missing)] }
+    }
+
+    /// And whose attribute has this value.
+    #[must_use]
+    pub fn and_equal(mut self, attribute: &str, value: impl Into<Value>) -> Filter {
+        self.conditions.push((attribute.to_owned(), Condition::Equal(value.into())));
+        self
+    }
+
+    /// And all that `other` wants.
+    #[must_use]
+    pub fn and(mut self, other: Filter) -> Filter {
+        self.conditions.extend(other.conditions);
+        self
+    }
+
+    pub(crate) fn check(&self, schema: &Schema) -> Result<Checked, ValueError> {
+        let conditions = self.conditions.iter().map(|(attribute, condition)| {
+            let cell = |value: &Value| schema.cell(attribute, value).map(|(_, cell)| cell);
+            let bound = |bound: &Bound<Value>| {
+                Ok(match bound {
+                    Bound::Unbounded => Bound::Unbounded,
+                    Bound::Included(value) => Bound::Included(cell(value)?),
+                    Bound::Excluded(value) => Bound::Excluded(cell(value)?),
+                })
+            };
+            let wanted = match condition {
+                Condition::Equal(value) => Wanted::Equal(cell(value)?),
+                Condition::Within(from, to) => Wanted::Within(bound(from)?, bound(to)?),
+                Condition::Missing => Wanted::Missing,
+            };
+            Ok((schema.place(attribute)?, wanted))
+        });
+        Ok(Checked { conditions: conditions.collect::<Result<_, _>>()? })
+    }
+}
+
+impl Checked {
+    pub(crate) fn conditions(&self) -> &[(usize, Wanted)] {
+        &self.conditions
+    }
+
+    pub(crate) fn matches(&self, cell: impl Fn(usize) -> Option<Cell>) -> bool {
+        self.conditions.iter().all(|(place, wanted)| wanted.matches(cell(*place).as_ref()))
+    }
+
+    pub(crate) fn matches_cells(&self, cells: &Cells) -> bool {
+        self.matches(|place| cells[place].clone())
+    }
+}
+
+impl Wanted {
+    fn matches(&self, cell: Option<&Cell>) -> bool {
+        match (self, cell) {
+            (Wanted::Missing, cell) => cell.is_none(),
+            (_, None) => false,
+            (Wanted::Equal(wanted), Some(cell)) => wanted == cell,
+            (Wanted::Within(from, to), Some(cell)) => (from.as_ref(), to.as_ref()).contains(cell),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Live tables: records in memory that change all the time, under transactions that lose no update.
+//!
+//! ```
+//! use sakuin_live::{Filter, IndexKind, Schema, Store, Type};
+//!
+//! let schema = Schema::new().with("value", Type::Int, Some(IndexKind::Equal));
+//! let store = Store::in_memory([("features", schema)]);
+//! let (_, committed) = store.update(|transaction| {
+//!     transaction.insert("features", [("value", 7.into())])?;
+//!     transaction.insert("features", [("value", 8.into())])
+//! })?;
+//! assert_eq!(committed.ids, [1, 2]);
+//!
+//! // Adds one to every 7, whatever else happens meanwhile.
+//! store.update(|transaction| {
+//!     for record in transaction.search("features", &Filter::equal("value", 7))? {
+//!         transaction.patch("features", record.id, [("value", 8.into())])?;
+//!     }
+//!     Ok(())
+//! })?;
+//! assert_eq!(store.snapshot().search("features", &Filter::equal("value", 8))?.len(), 2);
+//! # Ok::<(), sakuin_live::CommitError>(())
+//! ```
+
+mod error;
+mod filter;
+mod schema;
+mod snapshot;
+mod store;
+mod transaction;
+mod value;
+
+mod index;
+mod rows;
+mod table;
+
+pub use error::{CommitError, Conflict, ValueError};
+pub use filter::Filter;
+pub use schema::{Attribute, IndexKind, Schema, Type};
+pub use snapshot::{Record, Snapshot};
+pub use store::{Committed, Store};
+pub use transaction::Transaction;
+pub use value::Value;

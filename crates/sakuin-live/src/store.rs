@@ -1,0 +1,195 @@
+//! All live tables of a configuration, and the one place where they change.
+//!
+//! Commits go one after another through [`Committer`], which holds each against everything that was committed since
+//! its snapshot: strict serializability for whoever writes (Kung and Robinson, "On Optimistic Methods for
+//! Concurrency Control", 1981, validating backwards). Readers take the published root and wait for nobody.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use arc_swap::ArcSwap;
+
+use crate::{
+    Conflict, Schema, Snapshot, Transaction, error::CommitError, filter::Checked, schema::Cells,
+    snapshot::Root, table::Table,
+};
+
+/// Live tables. Shared by threads as it is.
+pub struct Store {
+    published: ArcSwap<Root>,
+    committer: Mutex<Committer>,
+}
+
+/// What a commit wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed {
+    /// Its place among all commits, and the version of every record it wrote.
+    pub sequence: u64,
+    /// The ids of the records it inserted, in the order of the inserts.
+    pub ids: Vec<u64>,
+}
+
+struct Committer {
+    root: Root,
+    /// The changes of the latest commits, the oldest first.
+    ring: VecDeque<Vec<Change>>,
+    changes: usize,
+}
+
+/// What a commit did to one record.
+struct Change {
+    table: usize,
+    before: Option<Cells>,
+    after: Option<Cells>,
+}
+
+/// Writes of one transaction.
+const WRITES_MAX: usize = 10_000;
+
+/// Changes that are remembered for validation.
+const RING_CHANGES_MAX: usize = 1 << 20;
+
+/// How often [`Store::update`] begins again.
+const ATTEMPTS_MAX: usize = 8;
+
+impl Store {
+    /// Empty tables, in memory alone.
+    pub fn in_memory<'n>(tables: impl IntoIterator<Item = (&'n str, Schema)>) -> Store {
+        let tables = tables.into_iter().map(|(name, schema)| Table::new(name, schema)).collect();
+        let root = Root { sequence: 0, tables };
+        let committer = Committer { root: root.clone(), ring: VecDeque::new(), changes: 0 };
+        Store { published: ArcSwap::from_pointee(root), committer: Mutex::new(committer) }
+    }
+
+    /// All tables as they are now.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { root: self.published.load_full() }
+    }
+
+    /// Begins a transaction on what is there now.
+    pub fn begin(&self) -> Transaction {
+        Transaction::new(self.snapshot())
+    }
+
+    /// Writes everything of a transaction, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::Conflict`] if something it read is another by now: a record, a record that was not there, or
+    /// the answer of a search.
+    #[expect(clippy::needless_pass_by_value, reason = "a transaction is committed once")]
+    pub fn commit(&self, transaction: Transaction) -> Result<Committed, CommitError> {
+        let writes = transaction.writes.len() + transaction.inserts.len();
+        if writes > WRITES_MAX {
+            return Err(CommitError::TooLarge { writes, most: WRITES_MAX });
+        }
+        let mut committer = self.committer();
+        committer.validate(&transaction)?;
+        if writes == 0 {
+            return Ok(Committed { sequence: committer.root.sequence, ids: Vec::new() });
+        }
+        let committed = committer.apply(&transaction);
+        self.published.store(Arc::new(committer.root.clone()));
+        Ok(committed)
+    }
+
+    /// Runs a transaction, again when another was faster, up to eight times. What `work` returns comes with what was
+    /// committed.
+    pub fn update<T>(
+        &self,
+        mut work: impl FnMut(&mut Transaction) -> Result<T, CommitError>,
+    ) -> Result<(T, Committed), CommitError> {
+        let mut attempts = 1;
+        loop {
+            let mut transaction = self.begin();
+            let result = work(&mut transaction)?;
+            match self.commit(transaction) {
+                Err(CommitError::Conflict(_)) if attempts < ATTEMPTS_MAX => attempts += 1,
+                committed => return committed.map(|committed| (result, committed)),
+            }
+        }
+    }
+
+    fn committer(&self) -> MutexGuard<'_, Committer> {
+        // Whatever panicked under it had changed nothing yet, or all of it.
+        self.committer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Committer {
+    fn validate(&self, transaction: &Transaction) -> Result<(), CommitError> {
+        let changed = transaction.reads.iter().filter_map(|(&(at, id), seen)| {
+            let table = &self.root.tables[at];
+            let now = table.get(id).map(|row| row.version());
+            (now != *seen).then(|| (table.name.to_string(), id, now))
+        });
+        let records: Vec<_> = changed.collect();
+        let searches = self.changed_searches(transaction)?;
+        if records.is_empty() && searches.is_empty() {
+            return Ok(());
+        }
+        Err(Conflict { records, searches, retry_at: self.root.sequence }.into())
+    }
+
+    fn changed_searches(&self, transaction: &Transaction) -> Result<Vec<usize>, CommitError> {
+        let at = transaction.snapshot.sequence();
+        if transaction.searches.is_empty() || at == self.root.sequence {
+            return Ok(Vec::new());
+        }
+        let oldest = self.root.sequence - self.ring.len() as u64;
+        if at < oldest {
+            return Err(CommitError::SnapshotExpired { at, oldest });
+        }
+        let since = self.ring.range((at - oldest) as usize..);
+        let mut changed = vec![false; transaction.searches.len()];
+        for change in since.flatten() {
+            for ((table, filter), changed) in transaction.searches.iter().zip(&mut changed) {
+                *changed |= *table == change.table && change.touches(filter);
+            }
+        }
+        Ok((0..changed.len()).filter(|&at| changed[at]).collect())
+    }
+
+    fn apply(&mut self, transaction: &Transaction) -> Committed {
+        let root = &mut self.root;
+        root.sequence += 1;
+        let sequence = root.sequence;
+        let mut changes = Vec::with_capacity(transaction.writes.len() + transaction.inserts.len());
+        for (&(table, id), after) in &transaction.writes {
+            let before = match after {
+                Some(cells) => root.tables[table].set(id, sequence, cells),
+                None => root.tables[table].remove(id),
+            };
+            changes.push(Change { table, before, after: after.clone() });
+        }
+        let mut ids = Vec::with_capacity(transaction.inserts.len());
+        for (table, cells) in &transaction.inserts {
+            let id = root.tables[*table].new_id();
+            root.tables[*table].set(id, sequence, cells);
+            changes.push(Change { table: *table, before: None, after: Some(cells.clone()) });
+            ids.push(id);
+        }
+        self.remember(changes);
+        Committed { sequence, ids }
+    }
+
+    fn remember(&mut self, changes: Vec<Change>) {
+        self.changes += changes.len();
+        self.ring.push_back(changes);
+        while self.changes > RING_CHANGES_MAX
+            && let Some(oldest) = self.ring.pop_front()
+        {
+            self.changes -= oldest.len();
+        }
+    }
+}
+
+impl Change {
+    /// Whether the record was in the filter's answer, or is now.
+    fn touches(&self, filter: &Checked) -> bool {
+        [&self.before, &self.after].into_iter().flatten().any(|cells| filter.matches_cells(cells))
+    }
+}

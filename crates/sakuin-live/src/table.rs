@@ -1,0 +1,111 @@
+//! One table at one moment: its records and the indexes over them, always of one mind.
+
+use std::{ops::Bound, sync::Arc};
+
+use crate::{
+    Schema,
+    filter::{Checked, Wanted},
+    index::Index,
+    rows::{Row, Rows},
+    schema::Cells,
+};
+
+/// A table at one moment. A copy costs a few counters.
+#[derive(Clone)]
+pub(crate) struct Table {
+    pub(crate) name: Arc<str>,
+    pub(crate) schema: Arc<Schema>,
+    rows: Rows,
+    /// In the order of attributes.
+    indexes: Arc<[Option<Index>]>,
+    /// Ids are never given twice.
+    next_id: u64,
+}
+
+impl Table {
+    pub(crate) fn new(name: &str, schema: Schema) -> Table {
+        let indexes = schema.attributes().iter().map(|one| one.index.map(Index::new)).collect();
+        let (name, schema) = (name.into(), Arc::new(schema));
+        Table { name, schema, rows: Rows::new(), indexes, next_id: 1 }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.rows.count()
+    }
+
+    pub(crate) fn get(&self, id: u64) -> Option<Row<'_>> {
+        self.rows.get(id)
+    }
+
+    pub(crate) fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// Puts a record in, and returns what it was before.
+    pub(crate) fn set(&mut self, id: u64, version: u64, cells: &Cells) -> Option<Cells> {
+        let before = self.rows.get(id).map(|row| row.cells());
+        self.reindex(id, before.as_ref(), Some(cells));
+        self.rows.set(&self.schema, id, version, cells);
+        self.next_id = self.next_id.max(id + 1);
+        before
+    }
+
+    /// Takes a record out, and returns what it was.
+    pub(crate) fn remove(&mut self, id: u64) -> Option<Cells> {
+        let before = self.rows.get(id)?.cells();
+        self.reindex(id, Some(&before), None);
+        self.rows.remove(&self.schema, id);
+        Some(before)
+    }
+
+    fn reindex(&mut self, id: u64, before: Option<&Cells>, after: Option<&Cells>) {
+        for (place, index) in Arc::make_mut(&mut self.indexes).iter_mut().enumerate() {
+            let Some(index) = index else { continue };
+            let [before, after] =
+                [before, after].map(|cells| cells.and_then(|it| it[place].as_ref()));
+            if before == after {
+                continue;
+            }
+            if let Some(cell) = before {
+                index.remove(cell, id);
+            }
+            if let Some(cell) = after {
+                index.insert(cell.clone(), id);
+            }
+        }
+    }
+
+    /// The records that a filter wants, in the order of ids. Costs what an index finds, if one of the conditions
+    /// has one, and otherwise a look at every record.
+    pub(crate) fn search(&self, filter: &Checked) -> Vec<(u64, Row<'_>)> {
+        let wants = |row: &Row<'_>| filter.matches(|place| row.cell(place));
+        let found = filter.conditions().iter().find_map(|(place, wanted)| {
+            let index = self.indexes[*place].as_ref()?;
+            match wanted {
+                Wanted::Equal(cell) => Some(index.equal(cell)),
+                Wanted::Within(from, to) if is_empty(from, to) => Some(Vec::new()),
+                Wanted::Within(from, to) => index.range(from.as_ref(), to.as_ref()),
+                Wanted::Missing => None,
+            }
+        });
+        match found {
+            None => self.rows.iter().filter(|(_, row)| wants(row)).collect(),
+            Some(ids) => {
+                let rows = ids.into_iter().filter_map(|id| Some((id, self.rows.get(id)?)));
+                rows.filter(|(_, row)| wants(row)).collect()
+            }
+        }
+    }
+}
+
+fn is_empty<T: Ord>(from: &Bound<T>, to: &Bound<T>) -> bool {
+    match (from, to) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Included(from), Bound::Included(to)) => from > to,
+        (
+            Bound::Included(from) | Bound::Excluded(from),
+            Bound::Included(to) | Bound::Excluded(to),
+        ) => from >= to,
+    }
+}

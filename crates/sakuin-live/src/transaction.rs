@@ -1,0 +1,130 @@
+//! Reads from one snapshot and writes that happen all together or not at all.
+//!
+//! A transaction remembers what it read: records with their versions, records that were not there, and searches.
+//! That is what the committer holds against everything committed since.
+
+use std::collections::{BTreeMap, btree_map::Entry};
+
+use crate::{
+    Filter, Record, Snapshot, Value, ValueError, error::CommitError, filter::Checked, schema::Cells,
+};
+
+/// Reads, and writes that wait to be committed.
+pub struct Transaction {
+    pub(crate) snapshot: Snapshot,
+    /// By table and id, the version that was seen; none if there was none.
+    pub(crate) reads: BTreeMap<(usize, u64), Option<u64>>,
+    pub(crate) searches: Vec<(usize, Checked)>,
+    /// By table and id, what the record becomes; none if it is deleted.
+    pub(crate) writes: BTreeMap<(usize, u64), Option<Cells>>,
+    /// Records that get their ids when they are committed.
+    pub(crate) inserts: Vec<(usize, Cells)>,
+}
+
+impl Transaction {
+    pub(crate) fn new(snapshot: Snapshot) -> Transaction {
+        Transaction {
+            snapshot,
+            reads: BTreeMap::new(),
+            searches: Vec::new(),
+            writes: BTreeMap::new(),
+            inserts: Vec::new(),
+        }
+    }
+
+    /// What it reads from.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// One record as this transaction sees it: with its own changes, which have no version yet and say 0.
+    pub fn get(&mut self, table: &str, id: u64) -> Result<Option<Record>, ValueError> {
+        let (at, found) = self.snapshot.root.table(table)?;
+        let row = found.get(id);
+        if let Some(written) = self.writes.get(&(at, id)) {
+            let values = |cells| found.schema.values(cells);
+            return Ok(written.as_ref().map(|cells| Record {
+                id,
+                version: 0,
+                values: values(cells),
+            }));
+        }
+        self.reads.insert((at, id), row.map(|row| row.version()));
+        Ok(row.map(|row| Record::of(&found.schema, id, row)))
+    }
+
+    /// The records that a filter wants, in the order of ids, with this transaction's own changes; records it
+    /// inserts have no ids yet and are not among them.
+    pub fn search(&mut self, table: &str, filter: &Filter) -> Result<Vec<Record>, ValueError> {
+        let (at, found) = self.snapshot.root.table(table)?;
+        let filter = filter.check(&found.schema)?;
+        let mut records: BTreeMap<u64, Record> = found
+            .search(&filter)
+            .into_iter()
+            .map(|(id, row)| (id, Record::of(&found.schema, id, row)))
+            .collect();
+        for ((_, id), cells) in self.writes.range((at, 0)..=(at, u64::MAX)) {
+            match cells.as_ref().filter(|cells| filter.matches_cells(cells)) {
+                Some(cells) => {
+                    let values = found.schema.values(cells);
+                    records.insert(*id, Record { id: *id, version: 0, values });
+                }
+                None => drop(records.remove(id)),
+            }
+        }
+        self.searches.push((at, filter));
+        Ok(records.into_values().collect())
+    }
+
+    /// A new record; its id is known when it is committed.
+    pub fn insert<'v>(
+        &mut self,
+        table: &str,
+        values: impl IntoIterator<Item = (&'v str, Value)>,
+    ) -> Result<(), CommitError> {
+        let (at, found) = self.snapshot.root.table(table)?;
+        let mut cells: Cells = vec![None; found.schema.attributes().len()].into();
+        for (name, value) in values {
+            let (place, cell) = found.schema.cell(name, &value)?;
+            cells[place] = Some(cell);
+        }
+        self.inserts.push((at, cells));
+        Ok(())
+    }
+
+    /// Gives a record that is there new values for some attributes.
+    pub fn patch<'v>(
+        &mut self,
+        table: &str,
+        id: u64,
+        values: impl IntoIterator<Item = (&'v str, Value)>,
+    ) -> Result<(), CommitError> {
+        let missing = || CommitError::NotFound { table: table.to_owned(), id };
+        let (at, found) = self.snapshot.root.table(table)?;
+        let row = found.get(id);
+        let mut cells = match self.writes.entry((at, id)) {
+            Entry::Occupied(written) => written.get().clone().ok_or_else(missing)?,
+            Entry::Vacant(_) => {
+                // The values that stay are read.
+                self.reads.insert((at, id), row.map(|row| row.version()));
+                row.ok_or_else(missing)?.cells()
+            }
+        };
+        for (name, value) in values {
+            let (place, cell) = found.schema.cell(name, &value)?;
+            cells[place] = Some(cell);
+        }
+        self.writes.insert((at, id), Some(cells));
+        Ok(())
+    }
+
+    /// Deletes a record that is there.
+    pub fn delete(&mut self, table: &str, id: u64) -> Result<(), CommitError> {
+        if self.get(table, id)?.is_none() {
+            return Err(CommitError::NotFound { table: table.to_owned(), id });
+        }
+        let (at, _) = self.snapshot.root.table(table)?;
+        self.writes.insert((at, id), None);
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! Conflicts: read records, missing records, searches and the phantoms in them; and what holds under threads.
+
+use std::thread;
+
+use sakuin_live::{
+    CommitError, Conflict, Filter, IndexKind, Schema, Store, Transaction, Type, Value,
+};
+
+const TABLE: &str = "accounts";
+
+fn store(values: &[i64]) -> Store {
+    let schema = Schema::new()
+        .with("value", Type::Int, Some(IndexKind::Equal))
+        .with("rank", Type::Int, Some(IndexKind::Ordered))
+        .with("note", Type::Text, None);
+    let store = Store::in_memory([(TABLE, schema)]);
+    insert(&store, values);
+    store
+}
+
+fn insert(store: &Store, values: &[i64]) -> Vec<u64> {
+    let inserted = store.update(|transaction| {
+        values.iter().try_for_each(|value| {
+            transaction.insert(TABLE, [("value", (*value).into()), ("rank", (*value).into())])
+        })
+    });
+    inserted.unwrap().1.ids
+}
+
+fn set(store: &Store, id: u64, value: i64) {
+    let change = [("value", value.into()), ("rank", value.into())];
+    store.update(|transaction| transaction.patch(TABLE, id, change.clone())).unwrap();
+}
+
+fn value(transaction: &mut Transaction, id: u64) -> i64 {
+    match transaction.get(TABLE, id).unwrap().unwrap().values["value"] {
+        Value::Int(value) => value,
+        ref other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn conflict(store: &Store, transaction: Transaction) -> Conflict {
+    match store.commit(transaction) {
+        Err(CommitError::Conflict(conflict)) => conflict,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_record_that_changed_since_it_was_read_is_named() {
+    let store = store(&[1, 2]);
+    let mut late = store.begin();
+    value(&mut late, 1);
+    late.patch(TABLE, 2, [("value", 9.into())]).unwrap();
+    set(&store, 1, 5);
+    let conflict = conflict(&store, late);
+    assert_eq!(conflict.records, [(TABLE.to_owned(), 1, Some(2))]);
+    assert_eq!((conflict.searches.len(), conflict.retry_at), (0, 2));
+    assert_eq!(store.snapshot().get(TABLE, 2).unwrap().unwrap().version, 1, "nothing is written");
+}
+
+#[test]
+fn a_record_that_came_or_went_since_is_a_conflict() {
+    let store = store(&[1, 2]);
+    let (mut came, mut went) = (store.begin(), store.begin());
+    assert!(came.get(TABLE, 3).unwrap().is_none());
+    came.patch(TABLE, 1, [("value", 9.into())]).unwrap();
+    went.get(TABLE, 2).unwrap();
+    went.patch(TABLE, 1, [("value", 9.into())]).unwrap();
+    insert(&store, &[3]);
+    store.update(|transaction| transaction.delete(TABLE, 2)).unwrap();
+    assert_eq!(conflict(&store, came).records, [(TABLE.to_owned(), 3, Some(2))]);
+    assert_eq!(conflict(&store, went).records, [(TABLE.to_owned(), 2, None)]);
+}
+
+/// A row that would enter an answer, one that would leave it, and one that does neither.
+#[test]
+fn a_search_conflicts_with_what_would_change_its_answer_alone() {
+    let ranges = [
+        Filter::equal("value", 7),
+        Filter::within("rank", Value::Int(7)..Value::Int(8)),
+        Filter::missing("note").and_equal("value", 7),
+    ];
+    for filter in ranges {
+        let check = |values: &[i64], change: &dyn Fn(&Store), conflicts: bool| {
+            let store = store(values);
+            let mut late = store.begin();
+            late.search(TABLE, &filter).unwrap();
+            late.insert(TABLE, [("value", 0.into())]).unwrap();
+            change(&store);
+            match conflicts {
+                true => assert_eq!(conflict(&store, late).searches, [0], "{filter:?}"),
+                false => drop(store.commit(late).unwrap()),
+            }
+        };
+        check(&[1], &|store| drop(insert(store, &[7])), true);
+        check(&[1], &|store| set(store, 1, 7), true);
+        check(&[7], &|store| set(store, 1, 1), true);
+        check(&[7], &|store| drop(store.update(|it| it.delete(TABLE, 1)).unwrap()), true);
+        check(&[1, 7], &|store| set(store, 1, 2), false);
+        check(&[1], &|store| drop(insert(store, &[8])), false);
+    }
+}
+
+#[test]
+fn a_transaction_sees_its_own_changes() {
+    let store = store(&[1, 7, 7]);
+    let mut own = store.begin();
+    own.patch(TABLE, 1, [("value", 7.into())]).unwrap();
+    own.delete(TABLE, 2).unwrap();
+    let found = own.search(TABLE, &Filter::equal("value", 7)).unwrap();
+    assert_eq!(found.iter().map(|record| record.id).collect::<Vec<_>>(), [1, 3]);
+    assert!(own.get(TABLE, 2).unwrap().is_none());
+    assert!(matches!(own.patch(TABLE, 2, []), Err(CommitError::NotFound { id: 2, .. })));
+    assert_eq!(store.snapshot().search(TABLE, &Filter::equal("value", 7)).unwrap().len(), 2);
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let store = store(&[1]);
+    let mut own = store.begin();
+    let refused = |error: CommitError| error.to_string();
+    let unknown = own.insert(TABLE, [("valeu", 1.into())]).unwrap_err();
+    assert!(refused(unknown).starts_with("there is no attribute `valeu`"));
+    let text = own.insert(TABLE, [("value", "one".into())]).unwrap_err();
+    assert_eq!(refused(text), "attribute `value` takes int, not \"one\"");
+    let table = own.insert("acounts", []).unwrap_err();
+    assert_eq!(refused(table), "there is no live table `acounts`");
+    let mut large = store.begin();
+    (0..10_001).try_for_each(|_| large.insert(TABLE, [])).unwrap();
+    assert!(matches!(store.commit(large), Err(CommitError::TooLarge { writes: 10_001, .. })));
+}
+
+/// Money moves between accounts in four threads; a fifth always counts the same sum.
+#[test]
+fn a_bank_keeps_its_sum() {
+    const ACCOUNTS: u64 = 8;
+    let store = store(&[100; ACCOUNTS as usize]);
+    let sum = || {
+        let all = store.snapshot().search(TABLE, &Filter::all()).unwrap();
+        all.iter()
+            .map(|it| if let Value::Int(value) = it.values["value"] { value } else { 0 })
+            .sum::<i64>()
+    };
+    let moved: u64 = thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|thread: u64| {
+                let store = &store;
+                scope.spawn(move || {
+                    let mut moved = 0;
+                    for step in 0..500 {
+                        let (from, to) = ((step * 7 + thread) % ACCOUNTS + 1, step % ACCOUNTS + 1);
+                        if from == to {
+                            continue;
+                        }
+                        let done = store.update(|transaction| {
+                            let [had, has] = [from, to].map(|id| value(transaction, id));
+                            transaction.patch(TABLE, from, [("value", (had - 1).into())])?;
+                            transaction.patch(TABLE, to, [("value", (has + 1).into())])
+                        });
+                        match done {
+                            Ok(_) => moved += 1,
+                            Err(error) => {
+                                assert!(matches!(error, CommitError::Conflict(_)), "{error}");
+                            }
+                        }
+                    }
+                    moved
+                })
+            })
+            .collect();
+        for _ in 0..200 {
+            assert_eq!(sum(), 100 * ACCOUNTS as i64);
+        }
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_eq!(sum(), 100 * ACCOUNTS as i64);
+    assert_eq!(store.snapshot().sequence(), moved + 1, "every commit counted once");
+}
+
+/// Two who each look whether the other is there, and leave if so: one stays.
+#[test]
+fn write_skew_is_caught() {
+    let store = store(&[1, 1]);
+    let leave = |id| {
+        let mut transaction = store.begin();
+        assert_eq!(transaction.search(TABLE, &Filter::equal("value", 1)).unwrap().len(), 2);
+        transaction.patch(TABLE, id, [("value", 0.into())]).unwrap();
+        transaction
+    };
+    let (one, other) = (leave(1), leave(2));
+    store.commit(one).unwrap();
+    assert_eq!(conflict(&store, other).searches, [0]);
+}
