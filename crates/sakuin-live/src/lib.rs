@@ -14,7 +14,7 @@
 //! // Adds one to every 7, whatever else happens meanwhile.
 //! store.update(|transaction| {
 //!     for record in transaction.search("features", &Filter::equal("value", 7))? {
-//!         transaction.patch("features", record.id, [("value", 8.into())])?;
+//!         transaction.patch("features", record.id(), [("value", 8.into())])?;
 //!     }
 //!     Ok(())
 //! })?;

@@ -244,7 +244,7 @@ mod tests {
     use crate::Type;
 
     fn cells(number: u64) -> Cells {
-        Box::new([
+        Cells::from_iter([
             Some(Cell::Word(number)),
             number.is_multiple_of(3).then(|| Cell::Blob([7].into())),
         ])

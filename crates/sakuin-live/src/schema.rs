@@ -1,6 +1,8 @@
 //! What the records of a table look like.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
+
+use smallvec::SmallVec;
 
 use crate::{Value, ValueError, value::Cell};
 
@@ -49,8 +51,9 @@ pub struct Schema {
     attributes: Vec<Attribute>,
 }
 
-/// A record's cells, in the order of the attributes; an attribute may have none.
-pub(crate) type Cells = Box<[Option<Cell>]>;
+/// A record's cells, in the order of the attributes; an attribute may have none. Most records are short, and a
+/// search makes many.
+pub(crate) type Cells = SmallVec<[Option<Cell>; 2]>;
 
 impl Type {
     /// Every type, in the order of the documentation.
@@ -129,14 +132,5 @@ impl Schema {
             attribute: name.to_owned(),
             known: self.attributes.iter().map(|attribute| attribute.name.clone()).collect(),
         })
-    }
-
-    pub(crate) fn values(&self, cells: &[Option<Cell>]) -> BTreeMap<String, Value> {
-        let named = self.attributes.iter().zip(cells);
-        named
-            .filter_map(|(attribute, cell)| {
-                Some((attribute.name.clone(), cell.as_ref()?.value(attribute.values)))
-            })
-            .collect()
     }
 }

@@ -1,8 +1,8 @@
 //! All tables at one moment, for whoever reads.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{fmt, sync::Arc};
 
-use crate::{Filter, Schema, Value, ValueError, rows::Row, table::Table};
+use crate::{Filter, Schema, Value, ValueError, rows::Row, schema::Cells, table::Table};
 
 /// All tables after one commit.
 #[derive(Clone)]
@@ -18,15 +18,12 @@ pub struct Snapshot {
 }
 
 /// A record as it was.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
+#[derive(Clone)]
 pub struct Record {
-    /// Its id: it stays as long as the record is there, and no other ever gets it.
-    pub id: u64,
-    /// The sequence of the commit that wrote it last.
-    pub version: u64,
-    /// Its values by attribute; what it has no value for is not among them.
-    pub values: BTreeMap<String, Value>,
+    id: u64,
+    version: u64,
+    schema: Arc<Schema>,
+    cells: Cells,
 }
 
 impl Root {
@@ -67,7 +64,41 @@ impl Snapshot {
 }
 
 impl Record {
-    pub(crate) fn of(schema: &Schema, id: u64, row: Row<'_>) -> Record {
-        Record { id, version: row.version(), values: schema.values(&row.cells()) }
+    pub(crate) fn of(schema: &Arc<Schema>, id: u64, row: Row<'_>) -> Record {
+        Record { id, version: row.version(), schema: schema.clone(), cells: row.cells() }
+    }
+
+    pub(crate) fn uncommitted(schema: &Arc<Schema>, id: u64, cells: &Cells) -> Record {
+        Record { id, version: 0, schema: schema.clone(), cells: cells.clone() }
+    }
+
+    /// Its id: it stays as long as the record is there, and no other ever gets it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The sequence of the commit that wrote it last; 0 in a transaction that has changed it.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The value of an attribute, if it has one.
+    pub fn value(&self, attribute: &str) -> Option<Value> {
+        self.values().find_map(|(name, value)| (name == attribute).then_some(value))
+    }
+
+    /// Its values by attribute; what it has no value for is not among them.
+    pub fn values(&self) -> impl Iterator<Item = (&str, Value)> {
+        let cells = self.schema.attributes().iter().zip(&self.cells);
+        cells.filter_map(|(attribute, cell)| {
+            Some((attribute.name.as_str(), cell.as_ref()?.value(attribute.values)))
+        })
+    }
+}
+
+impl fmt::Debug for Record {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}@{} ", self.id, self.version)?;
+        formatter.debug_map().entries(self.values()).finish()
     }
 }

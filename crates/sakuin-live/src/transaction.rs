@@ -42,12 +42,8 @@ impl Transaction {
         let (at, found) = self.snapshot.root.table(table)?;
         let row = found.get(id);
         if let Some(written) = self.writes.get(&(at, id)) {
-            let values = |cells| found.schema.values(cells);
-            return Ok(written.as_ref().map(|cells| Record {
-                id,
-                version: 0,
-                values: values(cells),
-            }));
+            let record = |cells| Record::uncommitted(&found.schema, id, cells);
+            return Ok(written.as_ref().map(record));
         }
         self.reads.insert((at, id), row.map(|row| row.version()));
         Ok(row.map(|row| Record::of(&found.schema, id, row)))
@@ -66,8 +62,7 @@ impl Transaction {
         for ((_, id), cells) in self.writes.range((at, 0)..=(at, u64::MAX)) {
             match cells.as_ref().filter(|cells| filter.matches_cells(cells)) {
                 Some(cells) => {
-                    let values = found.schema.values(cells);
-                    records.insert(*id, Record { id: *id, version: 0, values });
+                    records.insert(*id, Record::uncommitted(&found.schema, *id, cells));
                 }
                 None => drop(records.remove(id)),
             }
@@ -83,7 +78,7 @@ impl Transaction {
         values: impl IntoIterator<Item = (&'v str, Value)>,
     ) -> Result<(), CommitError> {
         let (at, found) = self.snapshot.root.table(table)?;
-        let mut cells: Cells = vec![None; found.schema.attributes().len()].into();
+        let mut cells = Cells::from_elem(None, found.schema.attributes().len());
         for (name, value) in values {
             let (place, cell) = found.schema.cell(name, &value)?;
             cells[place] = Some(cell);

@@ -69,7 +69,7 @@ fn commit(store: &Store, model: &mut Model, steps: &[Step]) {
 
 fn search(store: &Store, filter: &Filter) -> Vec<u64> {
     let found = store.snapshot().search(TABLE, filter).unwrap();
-    found.into_iter().map(|record| record.id).collect()
+    found.into_iter().map(|record| record.id()).collect()
 }
 
 proptest! {

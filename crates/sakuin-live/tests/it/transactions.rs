@@ -3,7 +3,7 @@
 use std::thread;
 
 use sakuin_live::{
-    CommitError, Conflict, Filter, IndexKind, Schema, Store, Transaction, Type, Value,
+    CommitError, Conflict, Filter, IndexKind, Record, Schema, Store, Transaction, Type, Value,
 };
 
 const TABLE: &str = "accounts";
@@ -33,9 +33,9 @@ fn set(store: &Store, id: u64, value: i64) {
 }
 
 fn value(transaction: &mut Transaction, id: u64) -> i64 {
-    match transaction.get(TABLE, id).unwrap().unwrap().values["value"] {
-        Value::Int(value) => value,
-        ref other => panic!("{other:?}"),
+    match transaction.get(TABLE, id).unwrap().unwrap().value("value") {
+        Some(Value::Int(value)) => value,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -57,7 +57,7 @@ fn a_record_that_changed_since_it_was_read_is_named() {
     let conflict = conflict(&store, late);
     assert_eq!(conflict.records, [(TABLE.to_owned(), 1, Some(2))]);
     assert_eq!((conflict.searches.len(), conflict.retry_at), (0, 2));
-    assert_eq!(store.snapshot().get(TABLE, 2).unwrap().unwrap().version, 1, "nothing is written");
+    assert_eq!(store.snapshot().get(TABLE, 2).unwrap().unwrap().version(), 1, "nothing is written");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_transaction_sees_its_own_changes() {
     own.patch(TABLE, 1, [("value", 7.into())]).unwrap();
     own.delete(TABLE, 2).unwrap();
     let found = own.search(TABLE, &Filter::equal("value", 7)).unwrap();
-    assert_eq!(found.iter().map(|record| record.id).collect::<Vec<_>>(), [1, 3]);
+    assert_eq!(found.iter().map(Record::id).collect::<Vec<_>>(), [1, 3]);
     assert!(own.get(TABLE, 2).unwrap().is_none());
     assert!(matches!(own.patch(TABLE, 2, []), Err(CommitError::NotFound { id: 2, .. })));
     assert_eq!(store.snapshot().search(TABLE, &Filter::equal("value", 7)).unwrap().len(), 2);
@@ -140,7 +140,7 @@ fn a_bank_keeps_its_sum() {
     let sum = || {
         let all = store.snapshot().search(TABLE, &Filter::all()).unwrap();
         all.iter()
-            .map(|it| if let Value::Int(value) = it.values["value"] { value } else { 0 })
+            .map(|it| if let Some(Value::Int(value)) = it.value("value") { value } else { 0 })
             .sum::<i64>()
     };
     let moved: u64 = thread::scope(|scope| {

@@ -1,0 +1,121 @@
+//! Measures live tables in process: a search by value among a million records beside the scan under a lock that
+//! teams write first, and commits in memory of one record and of ten.
+//!
+//! `cargo run --release -p bench-live -- DATE OUTPUT.jsonl`, from the folder `bench`.
+
+use std::{hint::black_box, sync::RwLock};
+
+use bench_sampler::{Sampler, process_time};
+use sakuin_live::{Filter, IndexKind, Schema, Store, Type};
+
+const RECORDS: usize = 1_000_000;
+/// Ten records have each value.
+const VALUES: i64 = 100_000;
+const TABLE: &str = "features";
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [date, output] = arguments.as_slice() else {
+        panic!("usage: bench-live DATE OUTPUT.jsonl");
+    };
+    let mut random = fastrand::Rng::with_seed(7);
+    let values: Vec<i64> = (0..RECORDS).map(|_| random.i64(0..VALUES)).collect();
+    let mut sampler = Sampler::new("live", date);
+    search(&mut sampler, &values);
+    commits(&mut sampler, &values);
+    std::fs::write(output, sampler.lines()).expect("the results can be written");
+}
+
+fn store(values: &[i64], index: Option<IndexKind>) -> Store {
+    let store = Store::in_memory([(TABLE, Schema::new().with("value", Type::Int, index))]);
+    for part in values.chunks(10_000) {
+        let filled = store.update(|transaction| {
+            part.iter()
+                .try_for_each(|value| transaction.insert(TABLE, [("value", (*value).into())]))
+        });
+        filled.expect("it fits");
+    }
+    store
+}
+
+/// The original's `Search`: every record with a value, as index and value.
+fn search(sampler: &mut Sampler, values: &[i64]) {
+    let (equal, ordered) =
+        (store(values, Some(IndexKind::Equal)), store(values, Some(IndexKind::Ordered)));
+    let scanned = RwLock::new(values.iter().map(|value| *value as i32).collect::<Vec<_>>());
+    let mut random = fastrand::Rng::with_seed(8);
+    let mut wanted = move || random.i64(0..VALUES);
+    let row = "search by value, 10 of 1 M records";
+    let indexed = |store: &Store, value| {
+        let found = store.snapshot().search(TABLE, &Filter::equal("value", value));
+        black_box(found.expect("there is such a table"));
+    };
+    let mut wanted_too = wanted.clone();
+    let mut wanted_also = wanted.clone();
+    sampler.row(
+        row,
+        "ns/op",
+        vec![
+            (
+                "sakuin",
+                Box::new(|| {
+                    process_time(20_000, || (0..20_000).for_each(|_| indexed(&equal, wanted())))
+                }),
+            ),
+            (
+                "sakuin, ordered index",
+                Box::new(|| {
+                    process_time(20_000, || {
+                        (0..20_000).for_each(|_| indexed(&ordered, wanted_too()))
+                    })
+                }),
+            ),
+            (
+                "scan under a lock",
+                Box::new(|| {
+                    process_time(50, || {
+                        for _ in 0..50 {
+                            let value = wanted_also() as i32;
+                            let values = scanned.read().expect("nobody panics");
+                            let found = values.iter().enumerate().filter(|(_, it)| **it == value);
+                            black_box(found.map(|(at, it)| (at as i32, *it)).collect::<Vec<_>>());
+                        }
+                    })
+                }),
+            ),
+        ],
+    );
+    sampler.target(row, 0.001, Some((row, "scan under a lock")));
+}
+
+/// Read, add one, write: what a transaction that conflicts with nobody costs.
+fn commits(sampler: &mut Sampler, values: &[i64]) {
+    for (index, name) in [(None, "no index"), (Some(IndexKind::Equal), "one index")] {
+        let store = store(values, index);
+        for (records, count) in [(1u64, 20_000), (10, 4_000)] {
+            let mut random = fastrand::Rng::with_seed(9);
+            let row = format!("read and write {records} of 1 M records in a transaction, {name}");
+            let mut once = || {
+                let first = random.u64(1..RECORDS as u64 - 1_000);
+                let done = store.update(|transaction| {
+                    for id in (0..records).map(|at| first + at * 97) {
+                        let record = transaction.get(TABLE, id)?.expect("it is there");
+                        let value = record.value("value").expect("it has one");
+                        transaction.patch(TABLE, id, [("value", value)])?;
+                    }
+                    Ok(())
+                });
+                black_box(done.expect("nobody else writes"));
+            };
+            sampler.row(
+                &row,
+                "ns/op",
+                vec![(
+                    "sakuin",
+                    Box::new(|| process_time(count, || (0..count).for_each(|_| once()))),
+                )],
+            );
+            sampler.target(&row, if records == 1 { 3_333.0 } else { 20_000.0 }, None);
+        }
+    }
+}
