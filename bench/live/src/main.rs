@@ -5,7 +5,7 @@
 
 use std::{hint::black_box, sync::RwLock};
 
-use bench_sampler::{Sampler, process_time};
+use bench_sampler::{Sampler, Subject, process_time};
 use sakuin_live::{Filter, IndexKind, Schema, Store, Type};
 
 const RECORDS: usize = 1_000_000;
@@ -38,54 +38,45 @@ fn store(values: &[i64], index: Option<IndexKind>) -> Store {
     store
 }
 
-/// The original's `Search`: every record with a value, as index and value.
+/// The original's `Search`: where the records with a value are.
 fn search(sampler: &mut Sampler, values: &[i64]) {
     let (equal, ordered) =
         (store(values, Some(IndexKind::Equal)), store(values, Some(IndexKind::Ordered)));
     let scanned = RwLock::new(values.iter().map(|value| *value as i32).collect::<Vec<_>>());
-    let mut random = fastrand::Rng::with_seed(8);
-    let mut wanted = move || random.i64(0..VALUES);
     let row = "search by value, 10 of 1 M records";
-    let indexed = |store: &Store, value| {
-        let found = store.snapshot().search(TABLE, &Filter::equal("value", value));
-        black_box(found.expect("there is such a table"));
-    };
-    let mut wanted_too = wanted.clone();
-    let mut wanted_also = wanted.clone();
     sampler.row(
         row,
         "ns/op",
         vec![
-            (
-                "sakuin",
-                Box::new(|| {
-                    process_time(20_000, || (0..20_000).for_each(|_| indexed(&equal, wanted())))
-                }),
-            ),
-            (
-                "sakuin, ordered index",
-                Box::new(|| {
-                    process_time(20_000, || {
-                        (0..20_000).for_each(|_| indexed(&ordered, wanted_too()))
-                    })
-                }),
-            ),
-            (
-                "scan under a lock",
-                Box::new(|| {
-                    process_time(50, || {
-                        for _ in 0..50 {
-                            let value = wanted_also() as i32;
-                            let values = scanned.read().expect("nobody panics");
-                            let found = values.iter().enumerate().filter(|(_, it)| **it == value);
-                            black_box(found.map(|(at, it)| (at as i32, *it)).collect::<Vec<_>>());
-                        }
-                    })
-                }),
-            ),
+            subject("sakuin", 20_000, |value| {
+                equal.snapshot().search_ids(TABLE, &Filter::equal("value", value))
+            }),
+            subject("sakuin, ordered index", 20_000, |value| {
+                ordered.snapshot().search_ids(TABLE, &Filter::equal("value", value))
+            }),
+            subject("sakuin, whole records", 20_000, |value| {
+                equal.snapshot().search(TABLE, &Filter::equal("value", value))
+            }),
+            subject("scan under a lock", 50, |value| {
+                let value = value as i32;
+                let values = scanned.read().expect("nobody panics");
+                let found = values.iter().enumerate().filter(|(_, it)| **it == value);
+                found.map(|(at, it)| (at as i32, *it)).collect::<Vec<_>>()
+            }),
         ],
     );
     sampler.target(row, 0.001, Some((row, "scan under a lock")));
+}
+
+/// Does something with random values, so many times a sample.
+fn subject<'s, T>(name: &'static str, count: usize, work: impl Fn(i64) -> T + 's) -> Subject<'s> {
+    let mut random = fastrand::Rng::with_seed(8);
+    let sample = move || {
+        process_time(count, || {
+            (0..count).for_each(|_| drop(black_box(work(random.i64(0..VALUES)))))
+        })
+    };
+    (name, Box::new(sample))
 }
 
 /// Read, add one, write: what a transaction that conflicts with nobody costs.

@@ -61,6 +61,12 @@ impl Snapshot {
         let found = table.search(&filter.check(&table.schema)?);
         Ok(found.into_iter().map(|(id, row)| Record::of(&table.schema, id, row)).collect())
     }
+
+    /// The ids of those records. Far quicker if an index knows all that the filter asks: no record is looked at.
+    pub fn search_ids(&self, table: &str, filter: &Filter) -> Result<Vec<u64>, ValueError> {
+        let (_, table) = self.root.table(table)?;
+        Ok(table.search_ids(&filter.check(&table.schema)?))
+    }
 }
 
 impl Record {

@@ -80,7 +80,27 @@ impl Table {
     /// has one, and otherwise a look at every record.
     pub(crate) fn search(&self, filter: &Checked) -> Vec<(u64, Row<'_>)> {
         let wants = |row: &Row<'_>| filter.matches(|place| row.cell(place));
-        let found = filter.conditions().iter().find_map(|(place, wanted)| {
+        match self.found(filter) {
+            None => self.rows.iter().filter(|(_, row)| wants(row)).collect(),
+            Some(ids) => {
+                let mut rows = self.rows.many(&ids);
+                rows.retain(|(_, row)| wants(row));
+                rows
+            }
+        }
+    }
+
+    /// Their ids alone: what an index says by itself, if it is all that was asked.
+    pub(crate) fn search_ids(&self, filter: &Checked) -> Vec<u64> {
+        match self.found(filter) {
+            Some(ids) if filter.conditions().len() == 1 => ids,
+            _ => self.search(filter).into_iter().map(|(id, _)| id).collect(),
+        }
+    }
+
+    /// What an index finds for one of the conditions, if there is an index for one.
+    fn found(&self, filter: &Checked) -> Option<Vec<u64>> {
+        filter.conditions().iter().find_map(|(place, wanted)| {
             let index = self.indexes[*place].as_ref()?;
             match wanted {
                 Wanted::Equal(cell) => Some(index.equal(cell)),
@@ -88,14 +108,7 @@ impl Table {
                 Wanted::Within(from, to) => index.range(from.as_ref(), to.as_ref()),
                 Wanted::Missing => None,
             }
-        });
-        match found {
-            None => self.rows.iter().filter(|(_, row)| wants(row)).collect(),
-            Some(ids) => {
-                let rows = ids.into_iter().filter_map(|id| Some((id, self.rows.get(id)?)));
-                rows.filter(|(_, row)| wants(row)).collect()
-            }
-        }
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, ops::Bound};
 
 use proptest::prelude::*;
-use sakuin_live::{Filter, IndexKind, Schema, Store, Type, Value};
+use sakuin_live::{Filter, IndexKind, Record, Schema, Store, Type, Value};
 
 const TABLE: &str = "t";
 
@@ -68,8 +68,11 @@ fn commit(store: &Store, model: &mut Model, steps: &[Step]) {
 }
 
 fn search(store: &Store, filter: &Filter) -> Vec<u64> {
-    let found = store.snapshot().search(TABLE, filter).unwrap();
-    found.into_iter().map(|record| record.id()).collect()
+    let snapshot = store.snapshot();
+    let records = snapshot.search(TABLE, filter).unwrap();
+    let ids: Vec<_> = records.iter().map(Record::id).collect();
+    assert_eq!(snapshot.search_ids(TABLE, filter).unwrap(), ids);
+    ids
 }
 
 proptest! {
