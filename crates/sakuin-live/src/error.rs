@@ -26,6 +26,20 @@ pub enum ValueError {
         /// What was given.
         found: String,
     },
+    /// The attribute has values that nothing can be added to.
+    #[error("attribute `{attribute}` is {of}: nothing can be added to it")]
+    NoSum {
+        /// The attribute.
+        attribute: String,
+        /// What its values are.
+        of: Type,
+    },
+    /// A sum is no number of 64 bits.
+    #[error("the sum for attribute `{attribute}` is too large")]
+    TooLarge {
+        /// The attribute.
+        attribute: String,
+    },
     /// No table has this name.
     #[error("there is no live table `{table}`")]
     Table {

@@ -22,6 +22,7 @@
 //! # Ok::<(), sakuin_live::CommitError>(())
 //! ```
 
+mod assignment;
 mod error;
 mod filter;
 mod schema;
@@ -34,10 +35,11 @@ mod index;
 mod rows;
 mod table;
 
+pub use assignment::Assignment;
 pub use error::{CommitError, Conflict, ValueError};
 pub use filter::Filter;
 pub use schema::{Attribute, IndexKind, Schema, Type};
 pub use snapshot::{Record, Snapshot};
-pub use store::{Committed, Store};
+pub use store::{Committed, Store, Updated};
 pub use transaction::Transaction;
 pub use value::Value;

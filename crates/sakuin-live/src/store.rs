@@ -6,14 +6,15 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use arc_swap::ArcSwap;
 
 use crate::{
-    Conflict, Schema, Snapshot, Transaction, error::CommitError, filter::Checked, schema::Cells,
-    snapshot::Root, table::Table,
+    Assignment, Conflict, Filter, Schema, Snapshot, Transaction, ValueError,
+    assignment::Assignments, error::CommitError, filter::Checked, schema::Cells, snapshot::Root,
+    table::Table, transaction::Writes,
 };
 
 /// Live tables. Shared by threads as it is.
@@ -29,6 +30,16 @@ pub struct Committed {
     /// Its place among all commits, and the version of every record it wrote.
     pub sequence: u64,
     /// The ids of the records it inserted, in the order of the inserts.
+    pub ids: Vec<u64>,
+}
+
+/// What a commit by condition wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Updated {
+    /// Its place among all commits, and the version of every record it wrote.
+    pub sequence: u64,
+    /// The records it changed, in order.
     pub ids: Vec<u64>,
 }
 
@@ -91,8 +102,8 @@ impl Store {
         if writes == 0 {
             return Ok(Committed { sequence: committer.root.sequence, ids: Vec::new() });
         }
-        let committed = committer.apply(&transaction);
-        self.published.store(Arc::new(committer.root.clone()));
+        let committed = committer.apply(&transaction.writes, &transaction.inserts);
+        self.publish(&committer);
         Ok(committed)
     }
 
@@ -113,9 +124,52 @@ impl Store {
         }
     }
 
+    /// Changes every record that a filter wants, as one commit. It reads nothing before, so it conflicts with nobody:
+    /// for counters and other things that many change at once.
+    ///
+    /// # Errors
+    ///
+    /// If a value does not fit, a sum is too large, or more records are wanted than a transaction may write.
+    pub fn update_where(
+        &self,
+        table: &str,
+        filter: &Filter,
+        assignments: &[(&str, Assignment)],
+    ) -> Result<Updated, CommitError> {
+        let mut committer = self.committer();
+        let (at, found) = committer.root.table(table)?;
+        let filter = filter.check(&found.schema)?;
+        let assignments = Assignments::check(&found.schema, assignments)?;
+        let rows = found.search(&filter);
+        if rows.len() > WRITES_MAX {
+            return Err(CommitError::TooLarge { writes: rows.len(), most: WRITES_MAX });
+        }
+        let changed = rows.iter().map(|(id, row)| {
+            let cells = assignments.applied(&found.schema, &row.cells())?;
+            Ok(((at, *id), Some(cells)))
+        });
+        let writes: Writes = changed.collect::<Result<_, ValueError>>()?;
+        let ids: Vec<u64> = writes.keys().map(|(_, id)| *id).collect();
+        if writes.is_empty() {
+            return Ok(Updated { sequence: committer.root.sequence, ids });
+        }
+        let Committed { sequence, .. } = committer.apply(&writes, &[]);
+        self.publish(&committer);
+        Ok(Updated { sequence, ids })
+    }
+
+    fn publish(&self, committer: &Committer) {
+        self.published.store(Arc::new(committer.root.clone()));
+    }
+
     fn committer(&self) -> MutexGuard<'_, Committer> {
-        // Whatever panicked under it had changed nothing yet, or all of it.
-        self.committer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.committer.lock().unwrap_or_else(|poisoned| {
+            // Whatever panicked may have left half a commit; what is published has all of each or nothing.
+            let mut committer = poisoned.into_inner();
+            committer.root = Root::clone(&self.published.load());
+            self.committer.clear_poison();
+            committer
+        })
     }
 }
 
@@ -153,20 +207,20 @@ impl Committer {
         Ok((0..changed.len()).filter(|&at| changed[at]).collect())
     }
 
-    fn apply(&mut self, transaction: &Transaction) -> Committed {
+    fn apply(&mut self, writes: &Writes, inserts: &[(usize, Cells)]) -> Committed {
         let root = &mut self.root;
         root.sequence += 1;
         let sequence = root.sequence;
-        let mut changes = Vec::with_capacity(transaction.writes.len() + transaction.inserts.len());
-        for (&(table, id), after) in &transaction.writes {
+        let mut changes = Vec::with_capacity(writes.len() + inserts.len());
+        for (&(table, id), after) in writes {
             let before = match after {
                 Some(cells) => root.tables[table].set(id, sequence, cells),
                 None => root.tables[table].remove(id),
             };
             changes.push(Change { table, before, after: after.clone() });
         }
-        let mut ids = Vec::with_capacity(transaction.inserts.len());
-        for (table, cells) in &transaction.inserts {
+        let mut ids = Vec::with_capacity(inserts.len());
+        for (table, cells) in inserts {
             let id = root.tables[*table].new_id();
             root.tables[*table].set(id, sequence, cells);
             changes.push(Change { table: *table, before: None, after: Some(cells.clone()) });

@@ -15,11 +15,13 @@ pub struct Transaction {
     /// By table and id, the version that was seen; none if there was none.
     pub(crate) reads: BTreeMap<(usize, u64), Option<u64>>,
     pub(crate) searches: Vec<(usize, Checked)>,
-    /// By table and id, what the record becomes; none if it is deleted.
-    pub(crate) writes: BTreeMap<(usize, u64), Option<Cells>>,
+    pub(crate) writes: Writes,
     /// Records that get their ids when they are committed.
     pub(crate) inserts: Vec<(usize, Cells)>,
 }
+
+/// What records become, by table and id; none if they are deleted.
+pub(crate) type Writes = BTreeMap<(usize, u64), Option<Cells>>;
 
 impl Transaction {
     pub(crate) fn new(snapshot: Snapshot) -> Transaction {

@@ -3,7 +3,8 @@
 use std::thread;
 
 use sakuin_live::{
-    CommitError, Conflict, Filter, IndexKind, Record, Schema, Store, Transaction, Type, Value,
+    Assignment, CommitError, Conflict, Filter, IndexKind, Record, Schema, Store, Transaction, Type,
+    Value,
 };
 
 const TABLE: &str = "accounts";
@@ -177,6 +178,52 @@ fn a_bank_keeps_its_sum() {
     });
     assert_eq!(sum(), 100 * ACCOUNTS as i64);
     assert_eq!(store.snapshot().sequence(), moved + 1, "every commit counted once");
+}
+
+/// Four threads count on one record, and nobody loses or waits to be told of a conflict.
+#[test]
+fn what_is_added_without_reading_is_never_lost() {
+    let store = store(&[0, 0]);
+    let first = Filter::equal("rank", 0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..500 {
+                    let added = [("value", Assignment::Add(1.into()))];
+                    assert_eq!(store.update_where(TABLE, &first, &added).unwrap().ids, [1, 2]);
+                }
+            });
+        }
+    });
+    for record in store.snapshot().search(TABLE, &Filter::equal("value", 2_000)).unwrap() {
+        assert_eq!(record.value("rank"), Some(Value::Int(0)));
+    }
+    assert_eq!(store.snapshot().search_ids(TABLE, &Filter::equal("value", 2_000)).unwrap(), [1, 2]);
+    assert_eq!(store.snapshot().sequence(), 2_001);
+}
+
+#[test]
+fn an_update_that_fails_for_one_changes_none() {
+    let store = store(&[1, i64::MAX]);
+    let add = |name, value: Value| {
+        store.update_where(TABLE, &Filter::all(), &[(name, Assignment::Add(value))])
+    };
+    let error = add("value", 1.into()).unwrap_err().to_string();
+    assert_eq!(error, "the sum for attribute `value` is too large");
+    let error = add("note", "x".into()).unwrap_err().to_string();
+    assert_eq!(error, "attribute `note` is text: nothing can be added to it");
+    assert!(add("value", 0.5.into()).is_err());
+    assert_eq!(store.snapshot().sequence(), 1);
+    let cleared = [("rank", Assignment::Clear), ("note", Assignment::Set("x".into()))];
+    let updated = store.update_where(TABLE, &Filter::equal("value", 1), &cleared).unwrap();
+    assert_eq!((updated.sequence, updated.ids), (2, vec![1]));
+    let record = store.snapshot().get(TABLE, 1).unwrap().unwrap();
+    assert_eq!((record.value("rank"), record.value("note")), (None, Some("x".into())));
+    // Nothing to change is no commit.
+    assert_eq!(
+        store.update_where(TABLE, &Filter::equal("value", 5), &cleared).unwrap().sequence,
+        2
+    );
 }
 
 /// Two who each look whether the other is there, and leave if so: one stays.
