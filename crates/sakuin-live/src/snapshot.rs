@@ -74,8 +74,8 @@ impl Record {
         Record { id, version: row.version(), schema: schema.clone(), cells: row.cells() }
     }
 
-    pub(crate) fn uncommitted(schema: &Arc<Schema>, id: u64, cells: &Cells) -> Record {
-        Record { id, version: 0, schema: schema.clone(), cells: cells.clone() }
+    pub(crate) fn new(schema: &Arc<Schema>, id: u64, version: u64, cells: &Cells) -> Record {
+        Record { id, version, schema: schema.clone(), cells: cells.clone() }
     }
 
     /// Its id: it stays as long as the record is there, and no other ever gets it.

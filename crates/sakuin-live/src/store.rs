@@ -4,17 +4,19 @@
 //! its snapshot: strict serializability for whoever writes (Kung and Robinson, "On Optimistic Methods for
 //! Concurrency Control", 1981, validating backwards). Readers take the published root and wait for nobody.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard},
-};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use arc_swap::ArcSwap;
 
 use crate::{
-    Assignment, Conflict, Filter, Schema, Snapshot, Transaction, ValueError,
-    assignment::Assignments, error::CommitError, filter::Checked, schema::Cells, snapshot::Root,
-    table::Table, transaction::Writes,
+    Assignment, Conflict, Filter, Record, Schema, Snapshot, Transaction, ValueError,
+    assignment::Assignments,
+    error::CommitError,
+    ring::{Change, Ring},
+    schema::Cells,
+    snapshot::Root,
+    table::Table,
+    transaction::Writes,
 };
 
 /// Live tables. Shared by threads as it is.
@@ -43,25 +45,35 @@ pub struct Updated {
     pub ids: Vec<u64>,
 }
 
-struct Committer {
-    root: Root,
-    /// The changes of the latest commits, the oldest first.
-    ring: VecDeque<Vec<Change>>,
-    changes: usize,
+/// A commit as a follower sees it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Changes {
+    /// Its place among all commits.
+    pub sequence: u64,
+    /// What it changed.
+    pub records: Vec<Changed>,
 }
 
-/// What a commit did to one record.
-struct Change {
-    table: usize,
-    before: Option<Cells>,
-    after: Option<Cells>,
+/// A record after a commit that changed it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Changed {
+    /// The table.
+    pub table: Arc<str>,
+    /// The record.
+    pub id: u64,
+    /// What it became; none if it was deleted.
+    pub record: Option<Record>,
+}
+
+struct Committer {
+    root: Root,
+    ring: Ring,
 }
 
 /// Writes of one transaction.
 const WRITES_MAX: usize = 10_000;
-
-/// Changes that are remembered for validation.
-const RING_CHANGES_MAX: usize = 1 << 20;
 
 /// How often [`Store::update`] begins again.
 const ATTEMPTS_MAX: usize = 8;
@@ -71,7 +83,7 @@ impl Store {
     pub fn in_memory<'n>(tables: impl IntoIterator<Item = (&'n str, Schema)>) -> Store {
         let tables = tables.into_iter().map(|(name, schema)| Table::new(name, schema)).collect();
         let root = Root { sequence: 0, tables };
-        let committer = Committer { root: root.clone(), ring: VecDeque::new(), changes: 0 };
+        let committer = Committer { root: root.clone(), ring: Ring::default() };
         Store { published: ArcSwap::from_pointee(root), committer: Mutex::new(committer) }
     }
 
@@ -158,6 +170,26 @@ impl Store {
         Ok(Updated { sequence, ids })
     }
 
+    /// The commits after a snapshot, the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::SnapshotExpired`] if some of them are remembered no more: read all anew and go on from there.
+    pub fn changes_since(&self, snapshot: &Snapshot) -> Result<Vec<Changes>, CommitError> {
+        let committer = self.committer();
+        let since: Vec<_> = committer.ring.since(snapshot.sequence())?.collect();
+        let commits = since.into_iter().map(|(sequence, changes)| {
+            let changed = |change: &Change| {
+                let table = &committer.root.tables[change.table];
+                let record = |cells| Record::new(&table.schema, change.id, sequence, cells);
+                let record = change.after.as_ref().map(record);
+                Changed { table: table.name.clone(), id: change.id, record }
+            };
+            Changes { sequence, records: changes.iter().map(changed).collect() }
+        });
+        Ok(commits.collect())
+    }
+
     fn publish(&self, committer: &Committer) {
         self.published.store(Arc::new(committer.root.clone()));
     }
@@ -193,13 +225,9 @@ impl Committer {
         if transaction.searches.is_empty() || at == self.root.sequence {
             return Ok(Vec::new());
         }
-        let oldest = self.root.sequence - self.ring.len() as u64;
-        if at < oldest {
-            return Err(CommitError::SnapshotExpired { at, oldest });
-        }
-        let since = self.ring.range((at - oldest) as usize..);
+        let since = self.ring.since(at)?;
         let mut changed = vec![false; transaction.searches.len()];
-        for change in since.flatten() {
+        for change in since.flat_map(|(_, changes)| &**changes) {
             for ((table, filter), changed) in transaction.searches.iter().zip(&mut changed) {
                 *changed |= *table == change.table && change.touches(filter);
             }
@@ -217,33 +245,17 @@ impl Committer {
                 Some(cells) => root.tables[table].set(id, sequence, cells),
                 None => root.tables[table].remove(id),
             };
-            changes.push(Change { table, before, after: after.clone() });
+            changes.push(Change { table, id, before, after: after.clone() });
         }
         let mut ids = Vec::with_capacity(inserts.len());
         for (table, cells) in inserts {
             let id = root.tables[*table].new_id();
             root.tables[*table].set(id, sequence, cells);
-            changes.push(Change { table: *table, before: None, after: Some(cells.clone()) });
+            let after = Some(cells.clone());
+            changes.push(Change { table: *table, id, before: None, after });
             ids.push(id);
         }
-        self.remember(changes);
+        self.ring.push(changes);
         Committed { sequence, ids }
-    }
-
-    fn remember(&mut self, changes: Vec<Change>) {
-        self.changes += changes.len();
-        self.ring.push_back(changes);
-        while self.changes > RING_CHANGES_MAX
-            && let Some(oldest) = self.ring.pop_front()
-        {
-            self.changes -= oldest.len();
-        }
-    }
-}
-
-impl Change {
-    /// Whether the record was in the filter's answer, or is now.
-    fn touches(&self, filter: &Checked) -> bool {
-        [&self.before, &self.after].into_iter().flatten().any(|cells| filter.matches_cells(cells))
     }
 }

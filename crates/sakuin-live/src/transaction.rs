@@ -20,6 +20,9 @@ pub struct Transaction {
     pub(crate) inserts: Vec<(usize, Cells)>,
 }
 
+/// The version of a record that a transaction has changed and not committed.
+const UNCOMMITTED: u64 = 0;
+
 /// What records become, by table and id; none if they are deleted.
 pub(crate) type Writes = BTreeMap<(usize, u64), Option<Cells>>;
 
@@ -44,7 +47,7 @@ impl Transaction {
         let (at, found) = self.snapshot.root.table(table)?;
         let row = found.get(id);
         if let Some(written) = self.writes.get(&(at, id)) {
-            let record = |cells| Record::uncommitted(&found.schema, id, cells);
+            let record = |cells| Record::new(&found.schema, id, UNCOMMITTED, cells);
             return Ok(written.as_ref().map(record));
         }
         self.reads.insert((at, id), row.map(|row| row.version()));
@@ -64,7 +67,7 @@ impl Transaction {
         for ((_, id), cells) in self.writes.range((at, 0)..=(at, u64::MAX)) {
             match cells.as_ref().filter(|cells| filter.matches_cells(cells)) {
                 Some(cells) => {
-                    records.insert(*id, Record::uncommitted(&found.schema, *id, cells));
+                    records.insert(*id, Record::new(&found.schema, *id, UNCOMMITTED, cells));
                 }
                 None => drop(records.remove(id)),
             }

@@ -226,6 +226,48 @@ fn an_update_that_fails_for_one_changes_none() {
     );
 }
 
+#[test]
+fn a_follower_sees_every_commit_in_order() {
+    let store = store(&[1, 2]);
+    let start = store.snapshot();
+    set(&store, 2, 5);
+    store.update(|transaction| transaction.delete(TABLE, 1)).unwrap();
+    insert(&store, &[7]);
+    let seen: Vec<_> = store
+        .changes_since(&start)
+        .unwrap()
+        .into_iter()
+        .flat_map(|commit| {
+            let changed = commit.records.into_iter();
+            changed.map(move |it| {
+                let value = it.record.and_then(|record| {
+                    assert_eq!(record.version(), commit.sequence);
+                    record.value("value")
+                });
+                (commit.sequence, it.id, value)
+            })
+        })
+        .collect();
+    assert_eq!(seen, [(2, 2, Some(5.into())), (3, 1, None), (4, 3, Some(7.into()))]);
+    assert!(store.changes_since(&store.snapshot()).unwrap().is_empty());
+}
+
+/// What is remembered has an end: whoever is behind it is told to begin again.
+#[test]
+fn who_is_too_far_behind_begins_again() {
+    let store = store(&[0; 10_000]);
+    let start = store.snapshot();
+    let mut late = store.begin();
+    late.search(TABLE, &Filter::equal("value", -1)).unwrap();
+    late.patch(TABLE, 1, [("value", 1.into())]).unwrap();
+    for _ in 0..106 {
+        store.update_where(TABLE, &Filter::all(), &[("value", Assignment::Add(1.into()))]).unwrap();
+    }
+    let expired = |error| matches!(error, CommitError::SnapshotExpired { at: 1, oldest: 2.. });
+    assert!(expired(store.changes_since(&start).unwrap_err()));
+    assert!(expired(store.commit(late).unwrap_err()));
+}
+
 /// Two who each look whether the other is there, and leave if so: one stays.
 #[test]
 fn write_skew_is_caught() {

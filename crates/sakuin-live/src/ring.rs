@@ -1,0 +1,59 @@
+//! The latest commits, for two who ask what has changed since: the committer of a transaction, and whoever follows
+//! a table.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use crate::{error::CommitError, filter::Checked, schema::Cells};
+
+/// The changes of the latest commits, one after another without a gap.
+#[derive(Default)]
+pub(crate) struct Ring {
+    /// The sequence of the latest.
+    latest: u64,
+    commits: VecDeque<Arc<[Change]>>,
+    changes: usize,
+}
+
+/// What a commit did to one record.
+pub(crate) struct Change {
+    pub(crate) table: usize,
+    pub(crate) id: u64,
+    pub(crate) before: Option<Cells>,
+    pub(crate) after: Option<Cells>,
+}
+
+/// Changes that are remembered.
+const CHANGES_MAX: usize = 1 << 20;
+
+impl Ring {
+    pub(crate) fn push(&mut self, changes: Vec<Change>) {
+        self.latest += 1;
+        self.changes += changes.len();
+        self.commits.push_back(changes.into());
+        while self.changes > CHANGES_MAX
+            && let Some(oldest) = self.commits.pop_front()
+        {
+            self.changes -= oldest.len();
+        }
+    }
+
+    /// Every commit after `sequence`, the oldest first.
+    pub(crate) fn since(
+        &self,
+        sequence: u64,
+    ) -> Result<impl Iterator<Item = (u64, &Arc<[Change]>)>, CommitError> {
+        let oldest = self.latest - self.commits.len() as u64;
+        if sequence < oldest {
+            return Err(CommitError::SnapshotExpired { at: sequence, oldest });
+        }
+        let skipped = (sequence - oldest) as usize;
+        Ok((oldest + 1..).zip(&self.commits).skip(skipped))
+    }
+}
+
+impl Change {
+    /// Whether the record was in the filter's answer, or is now.
+    pub(crate) fn touches(&self, filter: &Checked) -> bool {
+        [&self.before, &self.after].into_iter().flatten().any(|cells| filter.matches_cells(cells))
+    }
+}
