@@ -19,7 +19,7 @@ TODAY   := $(shell date +%F)
 TEXTS   :=
 FUZZ_SECONDS := 60
 
-.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-live bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -50,7 +50,7 @@ bench: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-cache bench-serve bench-directory bench-report
+	$(MAKE) bench-cache bench-serve bench-directory bench-live bench-report
 
 # The strategies of cached tables; some six minutes.
 bench-cache:
@@ -71,6 +71,11 @@ bench-directory: build
 	test -d bench/target/python || python3 -m venv bench/target/python
 	bench/target/python/bin/pip install --quiet --requirement bench/directory/requirements.txt
 	cd bench && target/release/bench-directory $(TODAY) record/$(TODAY)-directory.jsonl target/python/bin/python
+
+# Live tables in process, beside the scan under a lock.
+bench-live:
+	cd bench && cargo build --release --locked --package bench-live
+	cd bench && target/release/bench-live $(TODAY) record/$(TODAY)-live.jsonl
 
 bench-report:
 	cd bench && cargo run --release --locked --quiet --package bench-report > ../BENCHMARKS.md
