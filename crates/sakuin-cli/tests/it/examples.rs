@@ -21,7 +21,7 @@ fn directory_answers_as_its_readme_says() {
 #[test]
 fn directory_answers_the_same_out_of_postgresql() {
     let postgres = Postgres::start();
-    let url = postgres.url();
+    let url = postgres.url("postgres");
     let mut readme = Readme::of("directory", &[]);
     readme
         .replace("sqlite3 contacts.db < contacts.sql", &format!("psql -q '{url}' -f contacts.sql"));

@@ -7,6 +7,8 @@ mod config;
 mod examples;
 mod japanese;
 mod pack;
+#[allow(dead_code, reason = "the tests of the library need more of it")]
+#[path = "../../../sakuin/tests/it/support/postgres.rs"]
 mod postgres;
 mod readme;
 mod replay;

@@ -1,7 +1,7 @@
 //! Tests of tables by name.
 //!
 //! - `config`: what configurations say, and how they are refused
-//! - `databases`: a PostgreSQL of our own, for `sql_origin`
+//! - `databases`: SQLite and a PostgreSQL of our own (`support/postgres`), for `sql_origin`
 //! - `http_origin`: an HTTP origin on its bad days (`loopback` plays it)
 //! - `map`: jq programs over good, odd and hostile answers
 //! - `proxy`: a caching proxy before a scripted origin (`support/origin`)
@@ -25,9 +25,11 @@ mod map;
 mod proxy;
 #[cfg(feature = "http-origin")]
 mod reopen;
-#[cfg(feature = "http-origin")]
 mod support {
+    #[cfg(feature = "http-origin")]
     pub(crate) mod origin;
+    #[cfg(feature = "sql-origin")]
+    pub(crate) mod postgres;
 }
 #[cfg(feature = "sql-origin")]
 mod sql_origin;
