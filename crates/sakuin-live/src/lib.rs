@@ -41,6 +41,6 @@ pub use error::{CommitError, Conflict, ValueError};
 pub use filter::Filter;
 pub use schema::{Attribute, IndexKind, Schema, Type};
 pub use snapshot::{Record, Snapshot};
-pub use store::{Changed, Changes, Committed, Store, Updated};
+pub use store::{Changed, Changes, Committed, Store};
 pub use transaction::Transaction;
 pub use value::Value;

@@ -126,6 +126,19 @@ impl Schema {
         Ok((place, cell))
     }
 
+    /// Puts values into a record's cells, by the names of their attributes.
+    pub(crate) fn put<'v>(
+        &self,
+        cells: &mut Cells,
+        values: impl IntoIterator<Item = (&'v str, Value)>,
+    ) -> Result<(), ValueError> {
+        for (name, value) in values {
+            let (place, cell) = self.cell(name, &value)?;
+            cells[place] = Some(cell);
+        }
+        Ok(())
+    }
+
     pub(crate) fn place(&self, name: &str) -> Result<usize, ValueError> {
         let found = self.attributes.iter().position(|attribute| attribute.name == name);
         found.ok_or_else(|| ValueError::Unknown {

@@ -31,17 +31,7 @@ pub struct Store {
 pub struct Committed {
     /// Its place among all commits, and the version of every record it wrote.
     pub sequence: u64,
-    /// The ids of the records it inserted, in the order of the inserts.
-    pub ids: Vec<u64>,
-}
-
-/// What a commit by condition wrote.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Updated {
-    /// Its place among all commits, and the version of every record it wrote.
-    pub sequence: u64,
-    /// The records it changed, in order.
+    /// The records that a transaction inserted, in the order of the inserts, or that [`Store::update_where`] changed.
     pub ids: Vec<u64>,
 }
 
@@ -103,7 +93,6 @@ impl Store {
     ///
     /// [`CommitError::Conflict`] if something it read is another by now: a record, a record that was not there, or
     /// the answer of a search.
-    #[expect(clippy::needless_pass_by_value, reason = "a transaction is committed once")]
     pub fn commit(&self, transaction: Transaction) -> Result<Committed, CommitError> {
         let writes = transaction.writes.len() + transaction.inserts.len();
         if writes > WRITES_MAX {
@@ -114,7 +103,7 @@ impl Store {
         if writes == 0 {
             return Ok(Committed { sequence: committer.root.sequence, ids: Vec::new() });
         }
-        let committed = committer.apply(&transaction.writes, &transaction.inserts);
+        let committed = committer.apply(transaction.writes, transaction.inserts);
         self.publish(&committer);
         Ok(committed)
     }
@@ -147,7 +136,7 @@ impl Store {
         table: &str,
         filter: &Filter,
         assignments: &[(&str, Assignment)],
-    ) -> Result<Updated, CommitError> {
+    ) -> Result<Committed, CommitError> {
         let mut committer = self.committer();
         let (at, found) = committer.root.table(table)?;
         let filter = filter.check(&found.schema)?;
@@ -163,11 +152,11 @@ impl Store {
         let writes: Writes = changed.collect::<Result<_, ValueError>>()?;
         let ids: Vec<u64> = writes.keys().map(|(_, id)| *id).collect();
         if writes.is_empty() {
-            return Ok(Updated { sequence: committer.root.sequence, ids });
+            return Ok(Committed { sequence: committer.root.sequence, ids });
         }
-        let Committed { sequence, .. } = committer.apply(&writes, &[]);
+        let Committed { sequence, .. } = committer.apply(writes, Vec::new());
         self.publish(&committer);
-        Ok(Updated { sequence, ids })
+        Ok(Committed { sequence, ids })
     }
 
     /// The commits after a snapshot, the oldest first.
@@ -176,11 +165,14 @@ impl Store {
     ///
     /// [`CommitError::SnapshotExpired`] if some of them are remembered no more: read all anew and go on from there.
     pub fn changes_since(&self, snapshot: &Snapshot) -> Result<Vec<Changes>, CommitError> {
-        let committer = self.committer();
-        let since: Vec<_> = committer.ring.since(snapshot.sequence())?.collect();
+        let since: Vec<_> = {
+            let committer = self.committer();
+            let since = committer.ring.since(snapshot.sequence())?;
+            since.map(|(sequence, changes)| (sequence, changes.clone())).collect()
+        };
         let commits = since.into_iter().map(|(sequence, changes)| {
             let changed = |change: &Change| {
-                let table = &committer.root.tables[change.table];
+                let table = &snapshot.root.tables[change.table];
                 let record = |cells| Record::new(&table.schema, change.id, sequence, cells);
                 let record = change.after.as_ref().map(record);
                 Changed { table: table.name.clone(), id: change.id, record }
@@ -235,24 +227,23 @@ impl Committer {
         Ok((0..changed.len()).filter(|&at| changed[at]).collect())
     }
 
-    fn apply(&mut self, writes: &Writes, inserts: &[(usize, Cells)]) -> Committed {
+    fn apply(&mut self, writes: Writes, inserts: Vec<(usize, Cells)>) -> Committed {
         let root = &mut self.root;
         root.sequence += 1;
         let sequence = root.sequence;
         let mut changes = Vec::with_capacity(writes.len() + inserts.len());
-        for (&(table, id), after) in writes {
-            let before = match after {
+        for ((table, id), after) in writes {
+            let before = match &after {
                 Some(cells) => root.tables[table].set(id, sequence, cells),
                 None => root.tables[table].remove(id),
             };
-            changes.push(Change { table, id, before, after: after.clone() });
+            changes.push(Change { table, id, before, after });
         }
         let mut ids = Vec::with_capacity(inserts.len());
         for (table, cells) in inserts {
-            let id = root.tables[*table].new_id();
-            root.tables[*table].set(id, sequence, cells);
-            let after = Some(cells.clone());
-            changes.push(Change { table: *table, id, before: None, after });
+            let id = root.tables[table].new_id();
+            root.tables[table].set(id, sequence, &cells);
+            changes.push(Change { table, id, before: None, after: Some(cells) });
             ids.push(id);
         }
         self.ring.push(changes);

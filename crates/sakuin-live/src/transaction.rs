@@ -84,10 +84,7 @@ impl Transaction {
     ) -> Result<(), CommitError> {
         let (at, found) = self.snapshot.root.table(table)?;
         let mut cells = Cells::from_elem(None, found.schema.attributes().len());
-        for (name, value) in values {
-            let (place, cell) = found.schema.cell(name, &value)?;
-            cells[place] = Some(cell);
-        }
+        found.schema.put(&mut cells, values)?;
         self.inserts.push((at, cells));
         Ok(())
     }
@@ -110,10 +107,7 @@ impl Transaction {
                 row.ok_or_else(missing)?.cells()
             }
         };
-        for (name, value) in values {
-            let (place, cell) = found.schema.cell(name, &value)?;
-            cells[place] = Some(cell);
-        }
+        found.schema.put(&mut cells, values)?;
         self.writes.insert((at, id), Some(cells));
         Ok(())
     }
