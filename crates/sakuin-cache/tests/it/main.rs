@@ -4,7 +4,7 @@
 //! - `model`: random histories against a table written plainly, for every strategy
 //! - `table`: what a history must never show, one by one
 //! - `flights`: who waits, who leaves, what breaks
-//! - `room`: bytes, and what goes for want of them
+//! - `room`: what goes for want of room; bytes are counted in `tests/memory`
 //! - `guard`: rate, quota, concurrency, breaker, deadline and retries
 //! - `rfc9111`: headers as times, against the RFC's words and another implementation
 

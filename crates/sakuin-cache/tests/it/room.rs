@@ -1,63 +1,13 @@
-//! Bytes: what is kept stays within the limit, by our count and by the allocator's, whatever the strategy.
+//! Room: what goes when there is not enough, whatever the strategy.
 
-use sakuin_cache::{CachedTable, Fill, Kind, Options, Peek, Strategy};
+use sakuin_cache::{Kind, Options, Peek, Strategy};
 use tokio::runtime::Handle;
 
-use crate::support::{Scripted, Simulated, Table, fill, options};
-
-const MEBIBYTE: usize = 1 << 20;
-
-fn table(strategy: Strategy, max_bytes: usize) -> CachedTable<Bodies, Simulated> {
-    let options = Options { max_bytes, ..options(strategy) };
-    CachedTable::new(Bodies, options, Simulated::new(), Handle::current())
-}
-
-/// Never asked.
-struct Bodies;
-
-impl sakuin_cache::Origin for Bodies {
-    type Value = Vec<u8>;
-
-    async fn fetch(
-        &self,
-        _: &str,
-        _: Option<&Vec<u8>>,
-    ) -> Result<sakuin_cache::Fetched<Vec<u8>>, sakuin_cache::Failure> {
-        std::future::pending().await
-    }
-}
-
-fn body(bytes: usize) -> Fill<Vec<u8>> {
-    let Fill { kind, tags, lifetimes, age, .. } = fill(0, Kind::Found);
-    let bytes = bytes + size_of::<Vec<u8>>();
-    Fill { value: vec![1; bytes - size_of::<Vec<u8>>()], kind, bytes, tags, lifetimes, age }
-}
-
-#[tokio::test]
-async fn memory_stays_within_the_limit_and_a_little() {
-    let max_bytes = 8 * MEBIBYTE;
-    for strategy in Strategy::ALL {
-        for size in [40, 300, 5_000] {
-            let keys = 40 * MEBIBYTE / (size + 300);
-            let mut table = None;
-            let used = allocation_counter::measure(|| {
-                let made = self::table(strategy, max_bytes);
-                made.load((0..keys).map(|key| (format!("key number {key}"), body(size))));
-                table = Some(made);
-            });
-            let stats = table.unwrap().stats();
-            let used = used.bytes_current as f64 / max_bytes as f64;
-            let counted = stats.bytes as f64 / max_bytes as f64;
-            println!("{strategy}, {size} bytes: {used:.3} used, {counted:.3} counted, {stats:?}");
-            assert!(counted <= 1.0, "{strategy}: {counted}");
-            assert!(
-                is_freed_elsewhere(strategy) || (0.6..1.15).contains(&used),
-                "{strategy}: {used}"
-            );
-            assert!(stats.evictions > 0);
-        }
-    }
-}
+use crate::support::{
+    Scripted, Simulated, Table,
+    bodies::{MEBIBYTE, body, table},
+    fill, options,
+};
 
 #[tokio::test]
 async fn what_is_larger_than_the_table_is_not_kept() {
@@ -99,27 +49,4 @@ async fn a_scan_leaves_what_is_asked_for_often() {
         let kept = often.iter().filter(|key| matches!(table.peek(key), Peek::Fresh(_))).count();
         assert!(kept >= 95, "{strategy}: {kept} of 100 are left");
     }
-}
-
-#[tokio::test]
-async fn forgotten_keys_leave_nothing_behind() {
-    for strategy in Strategy::ALL {
-        let table = table(strategy, 4 * MEBIBYTE);
-        table.load([("key", body(1000))]);
-        let used = allocation_counter::measure(|| {
-            for _ in 0..20_000 {
-                table.purge(sakuin_cache::Purge::Key("key"), sakuin_cache::Depth::Hard);
-                table.load([("key", body(1000))]);
-            }
-            table.stats();
-        });
-        let left = used.bytes_current;
-        assert!(is_freed_elsewhere(strategy) || left < MEBIBYTE as i64, "{strategy}: {left} bytes");
-    }
-}
-
-/// moka's garbage is collected by whichever thread comes by, so one thread's allocations and frees do not balance
-/// while other tests run. Its memory is measured in the benchmarks, in a process of its own.
-fn is_freed_elsewhere(strategy: Strategy) -> bool {
-    strategy == Strategy::Moka
 }

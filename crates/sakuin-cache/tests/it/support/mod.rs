@@ -1,5 +1,6 @@
 //! What the tests share.
 
+pub(crate) mod bodies;
 mod clock;
 mod origin;
 
