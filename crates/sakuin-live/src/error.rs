@@ -1,5 +1,7 @@
 //! What can go wrong, with the facts a caller needs to mend it.
 
+use std::path::PathBuf;
+
 use thiserror::Error;
 
 use crate::Type;
@@ -40,6 +42,20 @@ pub enum ValueError {
         /// The attribute.
         attribute: String,
     },
+    /// A vector is longer or shorter than those of its table.
+    #[error("a vector of {found} dimensions where the table's have {wanted}")]
+    Dimensions {
+        /// How many numbers the table's have.
+        wanted: usize,
+        /// How many this one has.
+        found: usize,
+    },
+    /// A vector of zeros has no direction, and so no cosine.
+    #[error("a vector of zeros has no direction to compare by cosine")]
+    NoDirection,
+    /// The table's records have no vectors.
+    #[error("the table has no vectors")]
+    NoVectors,
     /// No table has this name.
     #[error("there is no live table `{table}`")]
     Table {
@@ -90,6 +106,19 @@ pub enum CommitError {
         /// The oldest sequence that changes are known since.
         oldest: u64,
     },
+    /// The disk failed, so that nothing more is written; reading goes on. Whether a commit that was under way is on
+    /// the disk is known after a restart.
+    #[error("the store writes no more since its disk failed: {cause}")]
+    ReadOnly {
+        /// What the disk said.
+        cause: String,
+    },
+    /// The disk failed while this was written: whether it is on the disk is known after a restart.
+    #[error("whether this was written is unknown, since the disk failed: {cause}")]
+    Unknown {
+        /// What the disk said.
+        cause: String,
+    },
     /// More was to be written than one transaction may.
     #[error("{writes} writes are more than the {most} that a transaction may have")]
     TooLarge {
@@ -97,5 +126,37 @@ pub enum CommitError {
         writes: usize,
         /// How many there may be.
         most: usize,
+    },
+}
+
+/// Why a store could not be opened. Nothing of it was changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file cannot be read or written.
+    #[error("{path}: {cause}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        cause: String,
+    },
+    /// The file is damaged.
+    #[error("{path} is damaged: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where, and how that shows.
+        what: String,
+    },
+    /// The file has records that the tables as described have no place for.
+    #[error("{path}: table `{table}` {cause}")]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// The table.
+        table: String,
+        /// What does not fit.
+        cause: String,
     },
 }

@@ -23,8 +23,10 @@
 //! ```
 
 mod assignment;
+mod durability;
 mod error;
 mod filter;
+mod nearest;
 mod schema;
 mod snapshot;
 mod store;
@@ -37,10 +39,12 @@ mod rows;
 mod table;
 
 pub use assignment::Assignment;
-pub use error::{CommitError, Conflict, ValueError};
+pub use durability::Durability;
+pub use error::{CommitError, Conflict, OpenError, ValueError};
 pub use filter::Filter;
-pub use schema::{Attribute, IndexKind, Schema, Type};
+pub use nearest::{Nearest, Neighbor, Neighbors};
+pub use schema::{Attribute, IndexKind, Metric, Schema, Type, VECTOR, Vectors};
 pub use snapshot::{Record, Snapshot};
-pub use store::{Changed, Changes, Committed, Store};
+pub use store::{Changed, Changes, Committed, Status, Store};
 pub use transaction::Transaction;
 pub use value::Value;

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use crate::{error::CommitError, filter::Checked, schema::Cells};
+use crate::{error::CommitError, schema::Cells, transaction::Searched};
 
 /// The changes of the latest commits, one after another without a gap.
 #[derive(Default)]
@@ -52,8 +52,13 @@ impl Ring {
 }
 
 impl Change {
-    /// Whether the record was in the filter's answer, or is now.
-    pub(crate) fn touches(&self, filter: &Checked) -> bool {
-        [&self.before, &self.after].into_iter().flatten().any(|cells| filter.matches_cells(cells))
+    /// Whether the record was in a search's answer, or is now.
+    pub(crate) fn touches(&self, search: &Searched) -> bool {
+        let filter = &search.filter;
+        self.table == search.table
+            && [&self.before, &self.after]
+                .into_iter()
+                .flatten()
+                .any(|cells| filter.matches_cells(cells))
     }
 }

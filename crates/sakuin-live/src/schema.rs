@@ -22,6 +22,9 @@ pub enum Type {
     Text,
     /// Any bytes.
     Bytes,
+    /// Numbers of 32 bits, as many as the table's vectors have. A table has one such attribute at most, and it is
+    /// called [`VECTOR`].
+    Vector,
 }
 
 /// How an attribute can be searched without looking at every record.
@@ -49,14 +52,39 @@ pub struct Attribute {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
     attributes: Vec<Attribute>,
+    vectors: Option<Vectors>,
 }
+
+/// What the vectors of a table are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vectors {
+    /// How many numbers each has.
+    pub dimensions: usize,
+    /// What makes two of them near, unless a search says otherwise.
+    pub metric: Metric,
+}
+
+/// What makes two vectors near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Metric {
+    /// The cosine of the angle between them; the greater, the nearer. A vector of zeros has none and is refused.
+    Cosine,
+    /// Their inner product; the greater, the nearer.
+    Dot,
+    /// Their Euclidean distance; the smaller, the nearer.
+    L2,
+}
+
+/// The attribute that holds a record's vector.
+pub const VECTOR: &str = "vector";
 
 /// A record's cells, in the order of the attributes; an attribute may have none. Most records are short, and a
 /// search makes many.
 pub(crate) type Cells = SmallVec<[Option<Cell>; 2]>;
 
 impl Type {
-    /// Every type, in the order of the documentation.
+    /// Every type that an attribute can be declared with, in the order of the documentation.
     pub const ALL: [Type; 6] =
         [Type::Int, Type::Float, Type::Bool, Type::Time, Type::Text, Type::Bytes];
 
@@ -69,11 +97,12 @@ impl Type {
             Type::Time => "time",
             Type::Text => "text",
             Type::Bytes => "bytes",
+            Type::Vector => "a vector",
         }
     }
 
     pub(crate) fn is_word(self) -> bool {
-        !matches!(self, Type::Text | Type::Bytes)
+        !matches!(self, Type::Text | Type::Bytes | Type::Vector)
     }
 }
 
@@ -91,6 +120,28 @@ impl FromStr for Type {
     }
 }
 
+impl Metric {
+    /// Every metric.
+    pub const ALL: [Metric; 3] = [Metric::Cosine, Metric::Dot, Metric::L2];
+
+    /// Its name in a configuration.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Metric::Cosine => "cosine",
+            Metric::Dot => "dot",
+            Metric::L2 => "l2",
+        }
+    }
+}
+
+impl FromStr for Metric {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Metric, ()> {
+        Metric::ALL.into_iter().find(|one| one.name() == name).ok_or(())
+    }
+}
+
 impl Schema {
     /// A schema without attributes.
     pub fn new() -> Schema {
@@ -103,6 +154,18 @@ impl Schema {
         self.attributes.retain(|before| before.name != name);
         self.attributes.push(Attribute { name: name.to_owned(), values, index });
         self
+    }
+
+    /// With a vector of so many dimensions in each record that has one, as the attribute [`VECTOR`].
+    #[must_use]
+    pub fn with_vectors(mut self, dimensions: usize, metric: Metric) -> Schema {
+        self.vectors = Some(Vectors { dimensions, metric });
+        self.with(VECTOR, Type::Vector, None)
+    }
+
+    /// What its vectors are, if its records have any.
+    pub fn vectors(&self) -> Option<&Vectors> {
+        self.vectors.as_ref()
     }
 
     /// Every attribute.
@@ -122,8 +185,26 @@ impl Schema {
         if value.type_of() != attribute.values {
             return Err(refused(attribute.values));
         }
+        if let Value::Vector(numbers) = value {
+            self.check_vector(numbers)?;
+        }
         let cell = value.cell().ok_or_else(|| refused(attribute.values))?;
         Ok((place, cell))
+    }
+
+    /// Whether a vector can be one of this table's.
+    fn check_vector(&self, numbers: &[f32]) -> Result<(), ValueError> {
+        let Some(vectors) = &self.vectors else { return Err(ValueError::NoVectors) };
+        if numbers.len() != vectors.dimensions {
+            return Err(ValueError::Dimensions {
+                wanted: vectors.dimensions,
+                found: numbers.len(),
+            });
+        }
+        if vectors.metric == Metric::Cosine && numbers.iter().all(|one| *one == 0.0) {
+            return Err(ValueError::NoDirection);
+        }
+        Ok(())
     }
 
     /// Puts values into a record's cells, by the names of their attributes.

@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{Filter, Schema, Value, ValueError, rows::Row, schema::Cells, table::Table};
+use crate::{
+    Filter, Nearest, Neighbor, Neighbors, Schema, Value, ValueError, nearest, rows::Row,
+    schema::Cells, table::Table,
+};
 
 /// All tables after one commit.
 #[derive(Clone)]
@@ -66,6 +69,28 @@ impl Snapshot {
     pub fn search_ids(&self, table: &str, filter: &Filter) -> Result<Vec<u64>, ValueError> {
         let (_, table) = self.root.table(table)?;
         Ok(table.search_ids(&filter.check(&table.schema)?))
+    }
+
+    /// Every record from an id on, in the order of ids; a look at each costs nothing before it is taken.
+    pub fn records_from(
+        &self,
+        table: &str,
+        first: u64,
+    ) -> Result<impl Iterator<Item = Record>, ValueError> {
+        let (_, table) = self.root.table(table)?;
+        Ok(table.rows_from(first).map(|(id, row)| Record::of(&table.schema, id, row)))
+    }
+
+    /// The records whose vectors are nearest to one, exactly. A look at every vector: see [`Store::nearest`] for
+    /// many at once.
+    ///
+    /// [`Store::nearest`]: crate::Store::nearest
+    pub fn nearest(&self, table: &str, nearest: &Nearest) -> Result<Neighbors, ValueError> {
+        let (_, table) = self.root.table(table)?;
+        let found = nearest::plainly(table, nearest)?
+            .into_iter()
+            .map(|(id, row, score)| Neighbor { record: Record::of(&table.schema, id, row), score });
+        Ok(Neighbors { snapshot: self.sequence(), found: found.collect() })
     }
 }
 

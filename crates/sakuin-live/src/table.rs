@@ -37,6 +37,11 @@ impl Table {
         self.rows.get(id)
     }
 
+    /// The rows from an id on, in the order of ids.
+    pub(crate) fn rows_from(&self, first: u64) -> impl Iterator<Item = (u64, Row<'_>)> {
+        self.rows.iter_from(first)
+    }
+
     pub(crate) fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
@@ -81,7 +86,7 @@ impl Table {
     pub(crate) fn search(&self, filter: &Checked) -> Vec<(u64, Row<'_>)> {
         let wants = |row: &Row<'_>| filter.matches(|place| row.cell(place));
         match self.found(filter) {
-            None => self.rows.iter().filter(|(_, row)| wants(row)).collect(),
+            None => self.rows.iter_from(1).filter(|(_, row)| wants(row)).collect(),
             Some(ids) => {
                 let mut rows = self.rows.many(&ids);
                 rows.retain(|(_, row)| wants(row));

@@ -3,10 +3,14 @@
 //! A transaction remembers what it read: records with their versions, records that were not there, and searches.
 //! That is what the committer holds against everything committed since.
 
-use std::collections::{BTreeMap, btree_map::Entry};
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    sync::Arc,
+};
 
 use crate::{
-    Filter, Record, Snapshot, Value, ValueError, error::CommitError, filter::Checked, schema::Cells,
+    Assignment, Filter, Record, Snapshot, Value, ValueError, assignment::Assignments,
+    error::CommitError, filter::Checked, schema::Cells,
 };
 
 /// Reads, and writes that wait to be committed.
@@ -14,10 +18,20 @@ pub struct Transaction {
     pub(crate) snapshot: Snapshot,
     /// By table and id, the version that was seen; none if there was none.
     pub(crate) reads: BTreeMap<(usize, u64), Option<u64>>,
-    pub(crate) searches: Vec<(usize, Checked)>,
+    pub(crate) searches: Vec<Searched>,
     pub(crate) writes: Writes,
     /// Records that get their ids when they are committed.
     pub(crate) inserts: Vec<(usize, Cells)>,
+    /// Changes of whatever a filter wants when this is committed.
+    pub(crate) updates: Vec<(usize, Checked, Assignments)>,
+    pub(crate) request: Option<Arc<str>>,
+}
+
+/// A search, and the commit it saw last.
+pub(crate) struct Searched {
+    pub(crate) table: usize,
+    pub(crate) filter: Checked,
+    pub(crate) since: u64,
 }
 
 /// The version of a record that a transaction has changed and not committed.
@@ -34,7 +48,15 @@ impl Transaction {
             searches: Vec::new(),
             writes: BTreeMap::new(),
             inserts: Vec::new(),
+            updates: Vec::new(),
+            request: None,
         }
+    }
+
+    /// Names the request this is for: committed again under the same name within ten minutes, it changes nothing
+    /// and is answered as the first time. So who lost the answer may ask again.
+    pub fn set_request(&mut self, request: &str) {
+        self.request = Some(request.into());
     }
 
     /// What it reads from.
@@ -72,7 +94,8 @@ impl Transaction {
                 None => drop(records.remove(id)),
             }
         }
-        self.searches.push((at, filter));
+        let since = self.snapshot.sequence();
+        self.searches.push(Searched { table: at, filter, since });
         Ok(records.into_values().collect())
     }
 
@@ -86,6 +109,77 @@ impl Transaction {
         let mut cells = Cells::from_elem(None, found.schema.attributes().len());
         found.schema.put(&mut cells, values)?;
         self.inserts.push((at, cells));
+        Ok(())
+    }
+
+    /// Changes every record that a filter wants at the moment of the commit, before anything else this transaction
+    /// writes. It reads nothing before, so it conflicts with nobody: for counters and other things that many change
+    /// at once. This transaction's own reads do not show it.
+    pub fn update_where(
+        &mut self,
+        table: &str,
+        filter: &Filter,
+        assignments: &[(&str, Assignment)],
+    ) -> Result<(), ValueError> {
+        let (at, found) = self.snapshot.root.table(table)?;
+        let filter = filter.check(&found.schema)?;
+        let assignments = Assignments::check(&found.schema, assignments)?;
+        self.updates.push((at, filter, assignments));
+        Ok(())
+    }
+
+    /// Gives a record that is there new values for all attributes; those that are not named have none any more.
+    pub fn replace<'v>(
+        &mut self,
+        table: &str,
+        id: u64,
+        values: impl IntoIterator<Item = (&'v str, Value)>,
+    ) -> Result<(), CommitError> {
+        if self.get(table, id)?.is_none() {
+            return Err(CommitError::NotFound { table: table.to_owned(), id });
+        }
+        let (at, found) = self.snapshot.root.table(table)?;
+        let mut cells = Cells::from_elem(None, found.schema.attributes().len());
+        found.schema.put(&mut cells, values)?;
+        self.writes.insert((at, id), Some(cells));
+        Ok(())
+    }
+
+    /// Makes what `get` saw of a record a condition: the commit conflicts unless the record still has this version,
+    /// or still is not there. For callers who read elsewhere, as the clients of a server do.
+    pub fn expect(&mut self, table: &str, id: u64, version: Option<u64>) -> Result<(), ValueError> {
+        let (at, _) = self.snapshot.root.table(table)?;
+        self.reads.insert((at, id), version);
+        Ok(())
+    }
+
+    /// Makes the answer of a search a condition: the commit conflicts if a later commit than `since` changed it.
+    pub fn expect_search(
+        &mut self,
+        table: &str,
+        filter: &Filter,
+        since: u64,
+    ) -> Result<(), ValueError> {
+        let (at, found) = self.snapshot.root.table(table)?;
+        let filter = filter.check(&found.schema)?;
+        self.searches.push(Searched { table: at, filter, since });
+        Ok(())
+    }
+
+    /// Takes away what a record has for some attributes.
+    pub fn clear<'v>(
+        &mut self,
+        table: &str,
+        id: u64,
+        attributes: impl IntoIterator<Item = &'v str>,
+    ) -> Result<(), CommitError> {
+        self.patch(table, id, [])?;
+        let (at, found) = self.snapshot.root.table(table)?;
+        if let Some(Some(cells)) = self.writes.get_mut(&(at, id)) {
+            for attribute in attributes {
+                cells[found.schema.place(attribute)?] = None;
+            }
+        }
         Ok(())
     }
 

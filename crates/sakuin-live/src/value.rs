@@ -21,6 +21,8 @@ pub enum Value {
     Text(Arc<str>),
     /// Any bytes.
     Bytes(Arc<[u8]>),
+    /// A vector, of finite numbers.
+    Vector(Arc<[f32]>),
 }
 
 /// A value as it is kept. Words and blobs compare as their values do.
@@ -42,10 +44,11 @@ impl Value {
             Value::Time(_) => Type::Time,
             Value::Text(_) => Type::Text,
             Value::Bytes(_) => Type::Bytes,
+            Value::Vector(_) => Type::Vector,
         }
     }
 
-    /// None for a float that is no number.
+    /// None for what is no number, be it in a vector.
     pub(crate) fn cell(&self) -> Option<Cell> {
         Some(match self {
             Value::Int(number) | Value::Time(number) => Cell::Word(number.cast_unsigned() ^ SIGN),
@@ -54,6 +57,10 @@ impl Value {
             Value::Bool(truth) => Cell::Word(u64::from(*truth)),
             Value::Text(text) => Cell::Blob(text.clone().into()),
             Value::Bytes(bytes) => Cell::Blob(bytes.clone()),
+            Value::Vector(numbers) if !numbers.iter().all(|one| one.is_finite()) => return None,
+            Value::Vector(numbers) => {
+                Cell::Blob(numbers.iter().flat_map(|one| one.to_le_bytes()).collect())
+            }
         })
     }
 }
@@ -67,6 +74,10 @@ impl Cell {
             (Cell::Word(word), _) => Value::Bool(*word != 0),
             (Cell::Blob(bytes), Type::Text) => {
                 Value::Text(str::from_utf8(bytes).expect("it was text when it came").into())
+            }
+            (Cell::Blob(bytes), Type::Vector) => {
+                let (numbers, _) = bytes.as_chunks();
+                Value::Vector(numbers.iter().map(|one| f32::from_le_bytes(*one)).collect())
             }
             (Cell::Blob(bytes), _) => Value::Bytes(bytes.clone()),
         }
@@ -92,6 +103,7 @@ impl fmt::Display for Value {
             Value::Time(microseconds) => write!(formatter, "{microseconds} µs"),
             Value::Text(text) => write!(formatter, "{text:?}"),
             Value::Bytes(bytes) => write!(formatter, "{} bytes", bytes.len()),
+            Value::Vector(numbers) => write!(formatter, "a vector of {}", numbers.len()),
         }
     }
 }
@@ -123,6 +135,12 @@ impl From<&str> for Value {
 impl From<&[u8]> for Value {
     fn from(bytes: &[u8]) -> Value {
         Value::Bytes(bytes.into())
+    }
+}
+
+impl From<&[f32]> for Value {
+    fn from(numbers: &[f32]) -> Value {
+        Value::Vector(numbers.into())
     }
 }
 

@@ -62,7 +62,7 @@ impl Checked {
         let lookup = Lookup::new(Tables::open(&self.config.tables)?, site)?;
         let packed = lookup.tables().iter().filter_map(|(name, table)| match &**table {
             Table::Packed(packed) => Some((name.to_owned(), packed.file().len())),
-            Table::Cached(_) => None,
+            Table::Live(_) | Table::Cached(_) => None,
         });
         self.keys = packed.collect();
         Ok(())

@@ -29,6 +29,8 @@ enum Content {
 pub enum Source {
     /// A packed file.
     Packed,
+    /// A live table.
+    Live,
     /// A cached table, fresh.
     Hit,
     /// The origin of a cached table; `collapsed` if another request had asked it already.
@@ -48,6 +50,11 @@ impl Answer {
             age: Duration::ZERO,
             source: Source::Packed,
         }
+    }
+
+    /// A record of a live table, as it is now.
+    pub(crate) fn live(content: Prepared) -> Answer {
+        Answer { source: Source::Live, ..Answer::packed(content) }
     }
 
     /// An entry of a cached table.
@@ -74,8 +81,8 @@ impl Answer {
         self.prepared().body()
     }
 
-    /// Equal versions, equal content: for a packed table the file's content id, for a cached one a hash of
-    /// the body.
+    /// Equal versions, equal content: for a packed table the file's content id, for a live one the sequence
+    /// of the commit that wrote the record, for a cached one a hash of the body.
     pub fn version(&self) -> &str {
         self.prepared().version()
     }

@@ -1,4 +1,4 @@
-//! Tables by name: packed files and cached origins, opened from one configuration, asked in one way.
+//! Tables by name: packed files, live records and cached origins, opened from one configuration, asked in one way.
 //!
 //! [`Config`] says which tables there are; [`Tables::open`] opens them; a [`Table`] answers a [`Key`] with an
 //! [`Answer`], which says how old it is and where it came from.
@@ -17,6 +17,7 @@ mod error;
 #[cfg(all(fuzzing, feature = "http-origin"))]
 pub mod fuzzing;
 mod key;
+mod live;
 mod map;
 #[cfg_attr(
     not(all(feature = "http-origin", feature = "sql-origin")),
@@ -36,6 +37,7 @@ pub use config::Config;
 pub use document::ConfigError;
 pub use error::{AnswerError, OpenError};
 pub use key::{Expression, KEY_BYTES_MAX, Key, KeyError, KeyRule, Part, Pattern, PatternError};
+pub use live::Live;
 pub use map::{MapError, Mapping};
 pub use origin::Origins;
 pub use prepared::{Coding, Prepared, Representation};

@@ -6,12 +6,14 @@ use sakuin_cache::Stats;
 use sakuin_pack::{Content, Values};
 use tokio::runtime::Builder;
 
-use crate::{Answer, AnswerError, Cached, Key, KeyRule, Prepared};
+use crate::{Answer, AnswerError, Cached, Key, KeyRule, Live, Prepared};
 
 /// A table that was opened.
 pub enum Table {
     /// A packed file.
     Packed(Packed),
+    /// Records in memory that change.
+    Live(Live),
     /// Read through from an origin.
     Cached(Cached),
 }
@@ -76,10 +78,11 @@ impl Packed {
 }
 
 impl Table {
-    /// `packed` or `cached`.
+    /// `packed`, `live` or `cached`.
     pub fn kind(&self) -> &'static str {
         match self {
             Table::Packed(_) => "packed",
+            Table::Live(_) => "live",
             Table::Cached(_) => "cached",
         }
     }
@@ -88,6 +91,7 @@ impl Table {
     pub fn key_rule(&self) -> &KeyRule {
         match self {
             Table::Packed(packed) => &packed.rule,
+            Table::Live(live) => live.key_rule(),
             Table::Cached(cached) => cached.key_rule(),
         }
     }
@@ -96,15 +100,17 @@ impl Table {
     pub fn peek(&self, key: &Key) -> Option<Result<Option<Answer>, AnswerError>> {
         match self {
             Table::Packed(packed) => Some(packed.get(key.as_str().as_bytes())),
+            Table::Live(live) => Some(live.get(key.as_str())),
             Table::Cached(cached) => cached.peek(key).map(|answer| Ok(Some(answer))),
         }
     }
 
-    /// The answer; none if a packed table has no such key. A cached table's known absence is an answer that
+    /// The answer; none if a packed or live table has no such key. A cached table's known absence is an answer that
     /// [is missing](Answer::is_missing).
     pub async fn answer(&self, key: &Key) -> Result<Option<Answer>, AnswerError> {
         match self {
             Table::Packed(packed) => packed.get(key.as_str().as_bytes()),
+            Table::Live(live) => live.get(key.as_str()),
             Table::Cached(cached) => Ok(Some(cached.answer(key).await?)),
         }
     }
@@ -126,7 +132,7 @@ impl Table {
     /// What a cached table counts.
     pub fn stats(&self) -> Option<Stats> {
         match self {
-            Table::Packed(_) => None,
+            Table::Packed(_) | Table::Live(_) => None,
             Table::Cached(cached) => Some(cached.stats()),
         }
     }

@@ -37,13 +37,13 @@ pub struct Tables {
     tables: BTreeMap<String, Arc<Table>>,
     #[cfg(feature = "http-origin")]
     proxies: BTreeMap<String, Arc<Proxy>>,
-    live: Option<Live>,
+    shared: Option<Shared>,
     config: Config,
 }
 
 /// What cached tables share.
 #[derive(Clone)]
-struct Live {
+struct Shared {
     origins: Origins,
     background: Arc<Background>,
 }
@@ -69,7 +69,7 @@ impl Tables {
             tables: BTreeMap::new(),
             #[cfg(feature = "http-origin")]
             proxies: BTreeMap::new(),
-            live: None,
+            shared: None,
             config: Config::default(),
         };
         nothing.reopen(config)
@@ -80,22 +80,22 @@ impl Tables {
     /// changed, so a failure leaves everything as it was.
     pub fn reopen(&self, config: &Config) -> Result<Tables, OpenError> {
         let is_cached = |table: &config::Table| matches!(table, config::Table::Cached(_));
-        let live = match config.tables.values().any(is_cached) {
-            true => Some(self.live(config)?),
+        let shared = match config.tables.values().any(is_cached) {
+            true => Some(self.shared(config)?),
             false => None,
         };
         let mut tables = BTreeMap::new();
         #[cfg(feature = "http-origin")]
         let mut proxies = BTreeMap::new();
         for (name, description) in &config.tables {
-            let table = match (description, &live) {
+            let table = match (description, &shared) {
                 (config::Table::Packed { file, .. }, _) => self.packed(name, file)?,
                 #[cfg(feature = "http-origin")]
-                (config::Table::Cached(table), Some(live)) if table.ask == config::Ask::Proxy => {
-                    proxies.insert(name.clone(), self.proxy(name, table, live)?);
+                (config::Table::Cached(table), Some(shared)) if table.ask == config::Ask::Proxy => {
+                    proxies.insert(name.clone(), self.proxy(name, table, shared)?);
                     continue;
                 }
-                (config::Table::Cached(table), Some(live)) => self.cached(name, table, live)?,
+                (config::Table::Cached(table), Some(shared)) => self.cached(name, table, shared)?,
                 (config::Table::Cached(_), None) => continue,
             };
             tables.insert(name.clone(), table);
@@ -104,7 +104,7 @@ impl Tables {
             tables,
             #[cfg(feature = "http-origin")]
             proxies,
-            live,
+            shared,
             config: config.clone(),
         })
     }
@@ -133,18 +133,18 @@ impl Tables {
 
     /// Where cached tables read from; none without cached tables.
     pub fn origins(&self) -> Option<&Origins> {
-        self.live.as_ref().map(|live| &live.origins)
+        self.shared.as_ref().map(|shared| &shared.origins)
     }
 
-    fn live(&self, config: &Config) -> Result<Live, OpenError> {
-        if let Some(Live { origins, background }) = &self.live {
+    fn shared(&self, config: &Config) -> Result<Shared, OpenError> {
+        if let Some(Shared { origins, background }) = &self.shared {
             let origins = origins.reopen(&config.origins)?;
-            return Ok(Live { origins, background: background.clone() });
+            return Ok(Shared { origins, background: background.clone() });
         }
         let background = Background::start()?;
         let Background { origins, work } = &background;
         let origins = Origins::open(&config.origins, origins.handle(), work.handle())?;
-        Ok(Live { origins, background: Arc::new(background) })
+        Ok(Shared { origins, background: Arc::new(background) })
     }
 
     /// A packed file; the table before if that has the same content.
@@ -165,15 +165,15 @@ impl Tables {
         &self,
         name: &str,
         description: &CachedTable,
-        live: &Live,
+        shared: &Shared,
     ) -> Result<Arc<Table>, OpenError> {
-        let before = self.cached_before(name, description, live);
+        let before = self.cached_before(name, description, shared);
         if let Some((table, _, before)) = before
             && before.options == description.options
         {
             return Ok(table.clone());
         }
-        let opened = Cached::open(name, description, &live.origins)?;
+        let opened = Cached::open(name, description, &shared.origins)?;
         if let Some((_, before, _)) = before {
             opened.adopt(before);
         }
@@ -186,19 +186,19 @@ impl Tables {
         &self,
         name: &str,
         description: &CachedTable,
-        live: &Live,
+        shared: &Shared,
     ) -> Result<Arc<Proxy>, OpenError> {
         let refused = |cause: String| OpenError::Table { table: name.to_owned(), cause };
         let origin = &description.origin;
         if let (Some(before), Some(config::Table::Cached(described)), Some(old)) =
-            (self.proxies.get(name), self.config.tables.get(name), &self.live)
+            (self.proxies.get(name), self.config.tables.get(name), &self.shared)
             && **described == *description
-            && live.origins.is_same(origin, &old.origins)
+            && shared.origins.is_same(origin, &old.origins)
         {
             return Ok(before.clone());
         }
-        let shared = live.origins.origin(origin);
-        let found = shared.map(|shared| (shared.config(), &shared.kind));
+        let found = shared.origins.origin(origin);
+        let found = found.map(|found| (found.config(), &found.kind));
         let Some((config::Origin::Http(config), Kind::Http(http))) = found else {
             return Err(refused(format!("there is no HTTP origin `{origin}`")));
         };
@@ -208,7 +208,7 @@ impl Tables {
             http.client().clone(),
             http.guard().clone(),
             description.options.clone(),
-            live.background.origins.handle().clone(),
+            shared.background.origins.handle().clone(),
         );
         proxy.map(Arc::new).map_err(|error| refused(error.to_string()))
     }
@@ -217,7 +217,7 @@ impl Tables {
         &self,
         name: &str,
         description: &CachedTable,
-        live: &Live,
+        shared: &Shared,
     ) -> Option<(&Arc<Table>, &Cached, &CachedTable)> {
         let table = self.tables.get(name)?;
         let Table::Cached(cached) = &**table else { return None };
@@ -225,7 +225,7 @@ impl Tables {
         let CachedTable { origin, key, ask, map, .. } = description;
         let is_same = (&before.origin, &before.key, &before.ask, &before.map)
             == (origin, key, ask, map)
-            && live.origins.is_same(origin, &self.live.as_ref()?.origins);
+            && shared.origins.is_same(origin, &self.shared.as_ref()?.origins);
         is_same.then_some((table, cached, before))
     }
 }

@@ -190,7 +190,7 @@ fn what_is_added_without_reading_is_never_lost() {
             scope.spawn(|| {
                 for _ in 0..500 {
                     let added = [("value", Assignment::Add(1.into()))];
-                    assert_eq!(store.update_where(TABLE, &first, &added).unwrap().ids, [1, 2]);
+                    assert_eq!(store.update_where(TABLE, &first, &added).unwrap().matched, [1, 2]);
                 }
             });
         }
@@ -216,7 +216,7 @@ fn an_update_that_fails_for_one_changes_none() {
     assert_eq!(store.snapshot().sequence(), 1);
     let cleared = [("rank", Assignment::Clear), ("note", Assignment::Set("x".into()))];
     let updated = store.update_where(TABLE, &Filter::equal("value", 1), &cleared).unwrap();
-    assert_eq!((updated.sequence, updated.ids), (2, vec![1]));
+    assert_eq!((updated.sequence, updated.matched), (2, vec![1]));
     let record = store.snapshot().get(TABLE, 1).unwrap().unwrap();
     assert_eq!((record.value("rank"), record.value("note")), (None, Some("x".into())));
     // Nothing to change is no commit.
@@ -234,7 +234,7 @@ fn a_follower_sees_every_commit_in_order() {
     store.update(|transaction| transaction.delete(TABLE, 1)).unwrap();
     insert(&store, &[7]);
     let seen: Vec<_> = store
-        .changes_since(&start)
+        .changes_since(start.sequence())
         .unwrap()
         .into_iter()
         .flat_map(|commit| {
@@ -249,7 +249,7 @@ fn a_follower_sees_every_commit_in_order() {
         })
         .collect();
     assert_eq!(seen, [(2, 2, Some(5.into())), (3, 1, None), (4, 3, Some(7.into()))]);
-    assert!(store.changes_since(&store.snapshot()).unwrap().is_empty());
+    assert!(store.changes_since(store.snapshot().sequence()).unwrap().is_empty());
 }
 
 /// What is remembered has an end: whoever is behind it is told to begin again.
@@ -264,7 +264,7 @@ fn who_is_too_far_behind_begins_again() {
         store.update_where(TABLE, &Filter::all(), &[("value", Assignment::Add(1.into()))]).unwrap();
     }
     let expired = |error| matches!(error, CommitError::SnapshotExpired { at: 1, oldest: 2.. });
-    assert!(expired(store.changes_since(&start).unwrap_err()));
+    assert!(expired(store.changes_since(start.sequence()).unwrap_err()));
     assert!(expired(store.commit(late).unwrap_err()));
 }
 

@@ -41,6 +41,7 @@ impl<'a> Row<'a> {
                 let stats = packed.file().stats();
                 (Some(stats.keys), Some(stats.file_bytes))
             }
+            Table::Live(live) => (live.count().ok(), None),
             Table::Cached(_) => {
                 let stats = table.stats();
                 (stats.as_ref().map(|stats| stats.entries), stats.map(|stats| stats.bytes))

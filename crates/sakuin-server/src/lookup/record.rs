@@ -13,7 +13,7 @@ use crate::{
     reply::Fault,
 };
 
-/// Where an answer came from: `packed`, `hit`, `miss` or `stale`.
+/// Where an answer came from: `packed`, `live`, `hit`, `miss` or `stale`.
 const SOURCE: HeaderName = HeaderName::from_static("sakuin-source");
 /// The same as every cache says it (RFC 9211).
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
@@ -93,6 +93,7 @@ fn told(mut headers: HeaderMap, answer: &Answer) -> HeaderMap {
 pub(super) fn words(source: Source) -> (&'static str, Option<&'static str>) {
     match source {
         Source::Packed => ("packed", None),
+        Source::Live => ("live", None),
         Source::Hit => ("hit", Some("sakuin; hit")),
         Source::Stale => ("stale", Some("sakuin; hit; detail=stale")),
         Source::Miss { collapsed: false } => ("miss", Some("sakuin; fwd=miss; stored")),

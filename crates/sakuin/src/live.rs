@@ -1,0 +1,50 @@
+//! A live table as the doors ask it: a record by its id, as JSON.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sakuin_live::Store;
+
+use crate::{Answer, AnswerError, KeyRule, Prepared};
+
+/// One table of the store of a configuration.
+pub struct Live {
+    store: Arc<Store>,
+    name: String,
+    rule: KeyRule,
+}
+
+impl Live {
+    /// A table of a store that has it.
+    pub fn new(store: Arc<Store>, name: &str) -> Live {
+        Live { store, name: name.to_owned(), rule: KeyRule::any() }
+    }
+
+    /// All live tables of the configuration.
+    pub fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
+    /// Its name in the store.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many records it has.
+    pub fn count(&self) -> Result<u64, sakuin_live::ValueError> {
+        self.store.snapshot().count(&self.name)
+    }
+
+    pub(crate) fn key_rule(&self) -> &KeyRule {
+        &self.rule
+    }
+
+    /// The record as it is now.
+    pub(crate) fn get(&self, key: &str) -> Result<Option<Answer>, AnswerError> {
+        let Ok(id) = key.parse() else { return Ok(None) };
+        let Ok(Some(record)) = self.store.snapshot().get(&self.name, id) else { return Ok(None) };
+        let version = record.version().to_string();
+        let body = Bytes::from(format!("{record:?}"));
+        Ok(Some(Answer::live(Prepared::packed(body, "application/json", &version))))
+    }
+}
