@@ -48,7 +48,7 @@ impl Live {
         let Ok(id) = key.parse() else { return Ok(None) };
         let Ok(Some(record)) = self.store.snapshot().get(&self.name, id) else { return Ok(None) };
         let version = record.version().to_string();
-        let body = Bytes::from(format!("{record:?}"));
+        let body = Bytes::from(record.to_json());
         Ok(Some(Answer::live(Prepared::packed(body, "application/json", &version))))
     }
 }
