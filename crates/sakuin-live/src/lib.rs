@@ -34,9 +34,12 @@ mod transaction;
 mod value;
 
 mod index;
+mod kernels;
 mod ring;
 mod rows;
 mod table;
+mod tree;
+mod vectors;
 
 pub use assignment::Assignment;
 pub use durability::Durability;
