@@ -35,10 +35,13 @@ mod transaction;
 mod value;
 
 mod index;
+mod kernels;
 mod ring;
 mod rows;
 mod table;
 mod text;
+mod tree;
+mod vectors;
 
 pub use assignment::Assignment;
 pub use durability::Durability;
