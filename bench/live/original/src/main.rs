@@ -72,7 +72,9 @@ impl<L: Lock> Db for Locked<L> {
     async fn delete(&self, indexes: Request<Indexes>) -> Result<Response<()>, Status> {
         let indexes = indexes.into_inner().indexes;
         let delete = |values: &mut Vec<i32>| {
-            indexes.iter().for_each(|index| drop(values.remove(*index as usize)));
+            for index in indexes {
+                values.remove(index as usize);
+            }
         };
         Ok(Response::new(self.0.write(delete).await))
     }
