@@ -33,10 +33,21 @@ mod store;
 mod transaction;
 mod value;
 
-mod index;
+mod committer;
+mod published;
+mod requests;
 mod ring;
+
+mod index;
 mod rows;
 mod table;
+
+mod bytes;
+mod disk;
+mod frame;
+mod layout;
+mod log;
+mod sync;
 
 pub use assignment::Assignment;
 pub use durability::Durability;
