@@ -301,6 +301,10 @@ impl Disk {
                 let mut records = write.open_table(RECORD)?;
                 let left = fold.deleted.len().saturating_sub(rows);
                 for (table, id) in fold.deleted.drain(left..) {
+                    // It may have been brought back under its id.
+                    if root.tables[table].get(id).is_some() {
+                        continue;
+                    }
                     if let Some(row) = records.remove((self.layout.number(table), id))? {
                         self.record_bytes -= row.value().len() as u64;
                     }
