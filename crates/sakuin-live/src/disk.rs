@@ -13,6 +13,7 @@
 
 use std::{
     collections::BTreeSet,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -115,12 +116,8 @@ pub(crate) enum Refused {
 
 impl Disk {
     pub(crate) fn open(path: &Path, tables: Vec<Table>, fold_at: u64) -> Result<Opened, OpenError> {
-        let is_new = !path.exists();
-        let opened = builder().create(path).map_err(Refused::from);
-        let opened = opened.and_then(|database| {
-            if is_new {
-                sync_folder(path).map_err(|error| Refused::Disk(redb::Error::Io(error)))?;
-            }
+        let opened = create(path, &tables).and_then(|()| {
+            let database = builder().open(path)?;
             Disk::load(database, tables, fold_at)
         });
         opened.map_err(|refused| refused.at(path))
@@ -479,13 +476,27 @@ fn builder() -> redb::Builder {
     builder
 }
 
-/// A new file is there after a power cut once its folder is written too.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
-    if cfg!(not(unix)) {
+/// Begins a file, if there is none. It gets its name when it is whole, so that no power cut leaves a half of one.
+fn create(path: &Path, tables: &[Table]) -> Result<(), Refused> {
+    if path.try_exists()? {
         return Ok(());
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    std::fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    let mut new = path.as_os_str().to_owned();
+    new.push(".new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    let database = builder().create(&new)?;
+    begin(&database, tables)?;
+    drop(database);
+    fs::rename(&new, path)?;
+    // Its name is on the disk once its folder is.
+    if cfg!(unix) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
 }
 
 fn in_meta(key: &str, damage: Damage) -> Refused {
