@@ -25,6 +25,8 @@
 mod assignment;
 mod durability;
 mod error;
+#[cfg(feature = "exchange")]
+pub mod exchange;
 mod filter;
 pub mod json;
 mod nearest;
