@@ -25,6 +25,8 @@
 mod assignment;
 mod durability;
 mod error;
+#[cfg(feature = "exchange")]
+pub mod exchange;
 mod filter;
 pub mod json;
 mod nearest;
@@ -34,14 +36,13 @@ mod store;
 mod transaction;
 mod value;
 
-mod index;
-mod kernels;
 mod committer;
 mod published;
 mod requests;
 mod ring;
 
 mod index;
+mod kernels;
 mod rows;
 mod table;
 mod text;
