@@ -56,6 +56,9 @@ mod layout;
 mod log;
 mod sync;
 
+#[cfg(test)]
+mod schedules;
+
 pub use assignment::Assignment;
 pub use durability::Durability;
 pub use error::{CommitError, Conflict, OpenError, ValueError};
