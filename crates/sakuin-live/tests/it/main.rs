@@ -5,5 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "exchange")]
+mod exchange;
 mod model;
 mod transactions;

@@ -313,6 +313,7 @@ async fn submit(
     transaction: Transaction,
 ) -> Result<Result<Committed, CommitError>, Fault> {
     let (sender, outcome) = oneshot::channel();
+    // A client that has gone away is told nothing.
     store.submit(transaction, move |outcome| drop(sender.send(outcome)));
     outcome.await.map_err(|_| Fault::panicked())
 }
@@ -323,7 +324,9 @@ async fn published(store: &Arc<Store>, sequence: u64) {
         return;
     }
     let (sender, published) = oneshot::channel();
-    store.when_published(sequence - 1, move || drop(sender.send(())));
+    store.when_published(sequence - 1, move || {
+        let _ = sender.send(());
+    });
     // A store whose disk has failed publishes nothing more, and says so at the next commit.
     let _ = timeout(PUBLISHED_TIME_MAX, published).await;
 }
