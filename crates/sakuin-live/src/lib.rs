@@ -37,10 +37,25 @@ mod transaction;
 mod value;
 
 mod index;
+mod kernels;
+mod committer;
+mod published;
+mod requests;
 mod ring;
+
+mod index;
 mod rows;
 mod table;
 mod text;
+mod tree;
+mod vectors;
+
+mod bytes;
+mod disk;
+mod frame;
+mod layout;
+mod log;
+mod sync;
 
 pub use assignment::Assignment;
 pub use durability::Durability;

@@ -100,10 +100,6 @@ impl Type {
             Type::Vector => "a vector",
         }
     }
-
-    pub(crate) fn is_word(self) -> bool {
-        !matches!(self, Type::Text | Type::Bytes | Type::Vector)
-    }
 }
 
 impl fmt::Display for Type {
@@ -166,6 +162,12 @@ impl Schema {
     /// What its vectors are, if its records have any.
     pub fn vectors(&self) -> Option<&Vectors> {
         self.vectors.as_ref()
+    }
+
+    /// Where a record's vector is, if its records have any.
+    pub(crate) fn vector_place(&self) -> Option<usize> {
+        self.vectors?;
+        self.attributes.iter().position(|attribute| attribute.name == VECTOR)
     }
 
     /// Every attribute.
