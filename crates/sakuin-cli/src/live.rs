@@ -165,7 +165,9 @@ impl Import {
         let name = file.display();
         let source = match file.to_str() {
             Some("-") => Source::Stream(Box::new(BufReader::new(io::stdin()))),
-            _ => Source::File(File::open(file).with_context(|| format!("`{name}` was not opened"))?),
+            _ => {
+                Source::File(File::open(file).with_context(|| format!("`{name}` was not opened"))?)
+            }
         };
         let store = open(&self.config, table)?;
         let bar = bar(None)?;
@@ -196,7 +198,8 @@ impl Export {
                 let refused = || format!("`{}` was not written", file.display());
                 let part = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
                 let mut part = part.with_context(refused)?;
-                let count = export(&mut BufWriter::new(part.as_file_mut())).with_context(refused)?;
+                let count =
+                    export(&mut BufWriter::new(part.as_file_mut())).with_context(refused)?;
                 part.as_file().sync_all().with_context(refused)?;
                 part.persist(file).map_err(|error| error.error).with_context(refused)?;
                 count
@@ -248,6 +251,8 @@ fn bar(total: Option<u64>) -> anyhow::Result<ProgressBar> {
 }
 
 fn done(table: &str, what: &str, count: u64, store: &Store) -> anyhow::Result<ExitCode> {
+    // Of a store whose durability is not `sync` the last is on the disk only now.
+    store.close()?;
     let total = HumanCount(store.snapshot().count(table)?);
     eprintln!("{table}: {} records {what}, {total} in all", HumanCount(count));
     Ok(ExitCode::SUCCESS)

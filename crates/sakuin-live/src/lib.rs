@@ -36,9 +36,9 @@ mod store;
 mod transaction;
 mod value;
 
+mod committer;
 mod index;
 mod kernels;
-mod committer;
 mod published;
 mod requests;
 mod ring;

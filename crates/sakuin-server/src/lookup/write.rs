@@ -352,7 +352,7 @@ impl From<CommitError> for Fault {
                 fault.retry_after = Some(60);
                 fault
             }
-            CommitError::TooLarge { .. } => {
+            CommitError::TooLarge { .. } | CommitError::TooManyBytes { .. } => {
                 Fault::new(StatusCode::PAYLOAD_TOO_LARGE, cause, "send it in parts")
             }
             error => Fault::internal("the change cannot be committed", &error),

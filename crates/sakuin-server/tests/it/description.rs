@@ -142,7 +142,8 @@ fn every_operation_answers_as_described() {
     write(RECORD, "delete", first, &[], "");
     walk.check("/v1/tables", "get", &live.running.get("/v1/tables"));
     walk.check(RECORD, "get", &live.running.get(none));
-    for (path, method, to) in [(TABLE, "post", all), (RECORD, "put", none), (RECORD, "patch", none)] {
+    for (path, method, to) in [(TABLE, "post", all), (RECORD, "put", none), (RECORD, "patch", none)]
+    {
         let other = live.send(&method.to_uppercase(), to, &[("content-type", "text/plain")], "{}");
         walk.check(path, method, &other);
     }

@@ -59,7 +59,13 @@ pub(crate) fn send(
 }
 
 impl Live {
-    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
         send(&self.running, method, path, headers, body)
     }
 
