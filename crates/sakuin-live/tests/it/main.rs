@@ -4,6 +4,7 @@
 //! - `disk`: a disk that loses its power and fails
 //! - `power`: what is there after that, and what such a store still does
 //! - `kill`: what is there after a writer was killed
+//! - `exchange`: records into files and back
 //! - `model`: any sequence of transactions against a map and a scan
 //! - `transactions`: what conflicts, what does not, and what many threads keep true
 
@@ -12,6 +13,8 @@
 mod disk;
 mod durable;
 mod kill;
+#[cfg(feature = "exchange")]
+mod exchange;
 mod model;
 mod power;
 mod transactions;
