@@ -26,6 +26,7 @@ mod assignment;
 mod durability;
 mod error;
 mod filter;
+pub mod json;
 mod nearest;
 mod schema;
 mod snapshot;
@@ -35,11 +36,24 @@ mod value;
 
 mod index;
 mod kernels;
+mod committer;
+mod published;
+mod requests;
 mod ring;
+
+mod index;
 mod rows;
 mod table;
+mod text;
 mod tree;
 mod vectors;
+
+mod bytes;
+mod disk;
+mod frame;
+mod layout;
+mod log;
+mod sync;
 
 pub use assignment::Assignment;
 pub use durability::Durability;
@@ -49,5 +63,5 @@ pub use nearest::{Nearest, Neighbor, Neighbors};
 pub use schema::{Attribute, IndexKind, Metric, Schema, Type, VECTOR, Vectors};
 pub use snapshot::{Record, Snapshot};
 pub use store::{Changed, Changes, Committed, Status, Store};
-pub use transaction::Transaction;
+pub use transaction::{ID_MAX, Transaction};
 pub use value::Value;

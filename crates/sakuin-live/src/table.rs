@@ -51,6 +51,16 @@ impl Table {
         self.next_id - 1
     }
 
+    /// The id that the next new record gets.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// Gives no id before this one any more.
+    pub(crate) fn skip_ids(&mut self, next_id: u64) {
+        self.next_id = self.next_id.max(next_id);
+    }
+
     /// Puts a record in, and returns what it was before.
     pub(crate) fn set(&mut self, id: u64, version: u64, cells: &Cells) -> Option<Cells> {
         let before = self.rows.get(id).map(|row| row.cells());

@@ -32,7 +32,7 @@ mod state;
 mod tls;
 
 pub use check::{Checked, check};
-pub use config::{AccessLog, Config, ReaderConfig, ServerConfig, Tls};
+pub use config::{AccessLog, Config, Db, GrpcConfig, ReaderConfig, ServerConfig, Tls};
 pub use error::Error;
 pub use reader::{
     day::{Day, Period},
