@@ -100,6 +100,10 @@ fn origin(table: &Table) -> String {
             format!("a caching proxy before {}", table.origin)
         }
         Table::Cached(table) => format!("cached from {}", table.origin),
+        Table::Live { schema, .. } => {
+            let names = schema.attributes().iter().map(|attribute| attribute.name.as_str());
+            format!("live, with {}", names.collect::<Vec<_>>().join(", "))
+        }
         _ => String::new(),
     }
 }

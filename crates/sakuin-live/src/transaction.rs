@@ -37,6 +37,9 @@ pub(crate) struct Searched {
 /// The version of a record that a transaction has changed and not committed.
 const UNCOMMITTED: u64 = 0;
 
+/// The greatest id that a caller may choose: every program that reads JSON has it whole.
+pub const ID_MAX: u64 = (1 << 53) - 1;
+
 /// What records become, by table and id; none if they are deleted.
 pub(crate) type Writes = BTreeMap<(usize, u64), Option<Cells>>;
 
@@ -138,6 +141,26 @@ impl Transaction {
         if self.get(table, id)?.is_none() {
             return Err(CommitError::NotFound { table: table.to_owned(), id });
         }
+        let (at, found) = self.snapshot.root.table(table)?;
+        let mut cells = Cells::from_elem(None, found.schema.attributes().len());
+        found.schema.put(&mut cells, values)?;
+        self.writes.insert((at, id), Some(cells));
+        Ok(())
+    }
+
+    /// Gives the record with this id these values and no others, whether it is there or not: for bringing records
+    /// back under the ids they had. It reads nothing, so it conflicts with nobody.
+    ///
+    /// # Panics
+    ///
+    /// If the id is not from 1 to [`ID_MAX`].
+    pub fn put<'v>(
+        &mut self,
+        table: &str,
+        id: u64,
+        values: impl IntoIterator<Item = (&'v str, Value)>,
+    ) -> Result<(), CommitError> {
+        assert!((1..=ID_MAX).contains(&id), "{id} is no id");
         let (at, found) = self.snapshot.root.table(table)?;
         let mut cells = Cells::from_elem(None, found.schema.attributes().len());
         found.schema.put(&mut cells, values)?;

@@ -10,7 +10,7 @@ use sakuin::{Table, Tables};
 use sakuin_japanese::dictionary::Source;
 
 use crate::{
-    Config, Error, ReaderConfig,
+    Config, Db, Error, ReaderConfig,
     lookup::Lookup,
     reader::{day::Day, stories::Stories},
     server::{open_dictionary, runtime},
@@ -59,13 +59,38 @@ pub fn check(file: &Path) -> Result<Checked, Error> {
 impl Checked {
     fn open_tables(&mut self) -> Result<(), Error> {
         let site = self.config.reader.as_ref().map(|reader| reader.path.as_str());
-        let lookup = Lookup::new(Tables::open(&self.config.tables)?, site)?;
+        let lookup = Lookup::new(Tables::rehearse(&self.config.tables)?, site)?;
         let packed = lookup.tables().iter().filter_map(|(name, table)| match &**table {
             Table::Packed(packed) => Some((name.to_owned(), packed.file().len())),
             Table::Live(_) | Table::Cached(_) => None,
         });
         self.keys = packed.collect();
+        if let (Some(live), Some(_)) = (self.config.tables.live.clone(), lookup.tables().store()) {
+            self.look_at_store(&live.path)?;
+        }
+        if let Some(db) = self.config.grpc.db.as_ref().filter(|db| !db.is_indexed) {
+            let Db { table, attribute, .. } = db;
+            self.warnings.push(format!(
+                "`{attribute}` of `{table}` has no index, so each search of `db.DB` looks at every record"
+            ));
+        }
         Ok(())
+    }
+
+    /// Says whether the file of the live tables can be there. It is not opened: a server may have it.
+    fn look_at_store(&mut self, path: &Path) -> Result<(), Error> {
+        if path.exists() {
+            return Ok(());
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder.map(std::fs::metadata) {
+            Some(Err(cause)) => Err(Error::Store { file: path.display().to_string(), cause }),
+            _ => {
+                let path = path.display();
+                self.warnings.push(format!("`{path}` does not exist yet; `serve` creates it"));
+                Ok(())
+            }
+        }
     }
 
     fn open_certificate(&mut self) -> Result<(), Error> {

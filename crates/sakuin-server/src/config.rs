@@ -1,8 +1,10 @@
 //! The configuration: one TOML file, read once into values that cannot be wrong.
 //!
-//! This crate reads `[server]` and `[reader]`; `[origins.*]` and `[tables.*]` belong to [`sakuin::Config`].
+//! This crate reads `[server]`, `[reader]` and `[grpc]`; `[origins.*]`, `[live]` and `[tables.*]` belong to
+//! [`sakuin::Config`].
 //! Every refusal names its line, its key and, for a misspelt key, the nearest known one.
 
+mod grpc;
 mod print;
 
 use std::{
@@ -18,6 +20,8 @@ use sakuin::{
 
 use crate::Error;
 
+pub use grpc::{Db, GrpcConfig};
+
 /// What a server is told: where to listen, which site and which tables to serve. Printed, it is TOML with every
 /// default in its place, and no secret.
 #[derive(Clone, Debug)]
@@ -27,7 +31,9 @@ pub struct Config {
     pub server: ServerConfig,
     /// `[reader]`
     pub reader: Option<ReaderConfig>,
-    /// `[origins.*]` and `[tables.*]`
+    /// `[grpc]`
+    pub grpc: GrpcConfig,
+    /// `[origins.*]`, `[live]` and `[tables.*]`
     pub tables: sakuin::Config,
     /// The file it was read from, to be read again at a reload.
     file: Option<PathBuf>,
@@ -117,6 +123,7 @@ impl Config {
         Config {
             server: ServerConfig::default(),
             reader: Some(ReaderConfig::of_folder(folder.as_ref())),
+            grpc: GrpcConfig::default(),
             tables: sakuin::Config::default(),
             file: None,
             listen_instead: None,
@@ -148,7 +155,7 @@ impl Config {
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Config, ConfigError> {
         let document = Document::parse(text, file, folder)?;
         let root = document.root();
-        root.only_known(&["server", "reader", "origins", "tables"])?;
+        root.only_known(&["server", "reader", "grpc", "origins", "live", "tables"])?;
         let server = root.section("server")?.map(|section| ServerConfig::of_section(&section));
         let reader =
             root.section("reader")?.map(|section| ReaderConfig::of_section(&section, folder));
@@ -156,10 +163,13 @@ impl Config {
         if reader.is_none() && root.setting("tables").is_none() {
             return Err(root.missing("reader", NOTHING_HINT));
         }
+        let tables = sakuin::Config::of_document(&document)?;
+        let grpc = root.section("grpc")?.map(|section| GrpcConfig::of_section(&section, &tables));
         Ok(Config {
             server: server.unwrap_or_default(),
             reader,
-            tables: sakuin::Config::of_document(&document)?,
+            grpc: grpc.transpose()?.unwrap_or_default(),
+            tables,
             file: None,
             listen_instead: None,
         })

@@ -22,6 +22,15 @@ pub enum Error {
     /// A table or its origin.
     #[error(transparent)]
     Tables(#[from] OpenError),
+    /// The folder where live tables would be kept.
+    #[error("the live tables cannot be kept in `{file}`")]
+    Store {
+        /// The file as configured.
+        file: String,
+        /// What the system said of its folder.
+        #[source]
+        cause: io::Error,
+    },
     /// A route that would hide another address.
     #[error("table `{table}` cannot be served at `{route}`: {cause}")]
     Route {
@@ -85,6 +94,7 @@ impl Error {
             Error::Listen { .. } => Some(
                 "name another address: `listen = \"127.0.0.1:8081\"`, or `--listen`".to_owned(),
             ),
+            Error::Store { .. } => Some("create its folder, or name another `path`".to_owned()),
             Error::Route { .. } => Some("choose another `route`".to_owned()),
             Error::Tls { .. } => Some(
                 "`cert` is the PEM file of the chain, `key` that of its private key".to_owned(),

@@ -17,6 +17,7 @@ mod counters;
 mod door;
 mod error;
 mod event_loop;
+mod grpc;
 mod http2;
 mod listen;
 mod log;
@@ -32,7 +33,7 @@ mod state;
 mod tls;
 
 pub use check::{Checked, check};
-pub use config::{AccessLog, Config, ReaderConfig, ServerConfig, Tls};
+pub use config::{AccessLog, Config, Db, GrpcConfig, ReaderConfig, ServerConfig, Tls};
 pub use error::Error;
 pub use reader::{
     day::{Day, Period},

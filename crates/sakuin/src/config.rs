@@ -1,6 +1,6 @@
 //! The part of a configuration that says which tables there are and where they read from.
 //!
-//! One file configures a whole server: this crate reads `[origins.*]` and `[tables.*]`, the server's crate
+//! One file configures a whole server: this crate reads `[origins.*]`, `[live]` and `[tables.*]`, the server's crate
 //! its own sections. [`crate::document`] gives both the same refusals: line, key, nearest known key.
 
 //!
@@ -18,6 +18,7 @@
 //! # Ok::<(), sakuin::ConfigError>(())
 //! ```
 
+mod live;
 pub mod print;
 mod read;
 mod route;
@@ -25,6 +26,7 @@ mod route;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use sakuin_cache::{Options, Rate};
+use sakuin_live::{Durability, Schema};
 
 use crate::KeyRule;
 
@@ -34,6 +36,8 @@ use crate::KeyRule;
 pub struct Config {
     /// Where cached tables read from, by name.
     pub origins: BTreeMap<String, Origin>,
+    /// Where all live tables are kept; there whenever a table is live.
+    pub live: Option<LiveStore>,
     /// The tables, by name.
     pub tables: BTreeMap<String, Table>,
 }
@@ -117,6 +121,16 @@ impl std::fmt::Debug for Text {
     }
 }
 
+/// The one store of all live tables, so that a transaction may span them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LiveStore {
+    /// The file; begun when it is opened first.
+    pub path: PathBuf,
+    /// What an acknowledged commit survives.
+    pub durability: Durability,
+}
+
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -128,15 +142,30 @@ pub enum Table {
         /// Where it is also served: `/words/{key}`.
         route: Option<String>,
     },
+    /// `kind = "live"`
+    Live {
+        /// Its attributes, in the order they are written.
+        schema: Schema,
+        /// Where it is also read: `/features/{id}`.
+        route: Option<String>,
+    },
     /// `kind = "cached"`
     Cached(Box<CachedTable>),
 }
 
 impl Table {
+    /// The attributes of a live table.
+    pub fn schema(&self) -> Option<&Schema> {
+        match self {
+            Table::Live { schema, .. } => Some(schema),
+            Table::Packed { .. } | Table::Cached(_) => None,
+        }
+    }
+
     /// Where it is also served.
     pub fn route(&self) -> Option<&str> {
         match self {
-            Table::Packed { route, .. } => route.as_deref(),
+            Table::Packed { route, .. } | Table::Live { route, .. } => route.as_deref(),
             Table::Cached(table) => table.route.as_deref(),
         }
     }

@@ -381,7 +381,7 @@ pub fn duration(text: &str) -> Option<Duration> {
 }
 
 /// The name most like one that is unknown.
-pub(crate) fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     known.max_by_key(|known| (strsim::jaro_winkler(known, name) * 1e6) as u64)
 }
 

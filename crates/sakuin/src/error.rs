@@ -38,6 +38,15 @@ pub enum OpenError {
         /// What is wrong.
         cause: String,
     },
+    /// The store of the live tables.
+    #[error("cannot open the live tables")]
+    Live(#[from] sakuin_live::OpenError),
+    /// Live tables that are open already and were described otherwise then.
+    #[error("{what} cannot be changed while the live tables are open")]
+    Fixed {
+        /// What is another now.
+        what: String,
+    },
     /// The system gave no thread or no event loop.
     #[error("cannot start")]
     Start(#[source] std::io::Error),
@@ -51,9 +60,11 @@ impl OpenError {
             OpenError::Feature { feature, .. } => {
                 format!("build the crate `sakuin` with `features = [\"{feature}\"]`")
             }
-            OpenError::Origin { .. } | OpenError::Table { .. } | OpenError::Start(_) => {
-                return None;
-            }
+            OpenError::Fixed { .. } => "restart the server, or write it as it was".to_owned(),
+            OpenError::Origin { .. }
+            | OpenError::Table { .. }
+            | OpenError::Live(_)
+            | OpenError::Start(_) => return None,
         })
     }
 }

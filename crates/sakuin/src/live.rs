@@ -5,7 +5,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sakuin_live::Store;
 
-use crate::{Answer, AnswerError, KeyRule, Prepared};
+use crate::{Answer, AnswerError, KeyRule, Part, Pattern, Prepared};
+
+/// What the ids of records are: `{id}` in a route.
+const IDS: Pattern = Pattern::Range { first: 1, last: i64::MAX };
 
 /// One table of the store of a configuration.
 pub struct Live {
@@ -17,7 +20,8 @@ pub struct Live {
 impl Live {
     /// A table of a store that has it.
     pub fn new(store: Arc<Store>, name: &str) -> Live {
-        Live { store, name: name.to_owned(), rule: KeyRule::any() }
+        let rule = KeyRule { parts: vec![Part { name: "id".to_owned(), pattern: IDS }] };
+        Live { store, name: name.to_owned(), rule }
     }
 
     /// All live tables of the configuration.
@@ -44,7 +48,7 @@ impl Live {
         let Ok(id) = key.parse() else { return Ok(None) };
         let Ok(Some(record)) = self.store.snapshot().get(&self.name, id) else { return Ok(None) };
         let version = record.version().to_string();
-        let body = Bytes::from(format!("{record:?}"));
+        let body = Bytes::from(record.to_json());
         Ok(Some(Answer::live(Prepared::packed(body, "application/json", &version))))
     }
 }

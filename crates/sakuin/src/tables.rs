@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
+use sakuin_live::{Schema, Store};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    Cached, Config, OpenError, Packed, Table,
-    config::{self, CachedTable},
+    Cached, Config, Live, OpenError, Packed, Table,
+    config::{self, CachedTable, LiveStore},
     origin::Origins,
 };
 #[cfg(feature = "http-origin")]
@@ -37,9 +38,13 @@ pub struct Tables {
     tables: BTreeMap<String, Arc<Table>>,
     #[cfg(feature = "http-origin")]
     proxies: BTreeMap<String, Arc<Proxy>>,
+    store: Option<Arc<Store>>,
     shared: Option<Shared>,
     config: Config,
 }
+
+/// How the store of live tables comes to be.
+type OpenStore = fn(&LiveStore, Vec<(&str, Schema)>) -> Result<Store, OpenError>;
 
 /// What cached tables share.
 #[derive(Clone)]
@@ -63,22 +68,43 @@ const WORK_THREADS: usize = 2;
 
 impl Tables {
     /// Opens every table of `config`. Cached tables share a few background threads for their origins, which need
-    /// not answer yet.
+    /// not answer yet; live tables share one store, whose file is begun if there is none.
     pub fn open(config: &Config) -> Result<Tables, OpenError> {
-        let nothing = Tables {
+        Tables::none().reopen(config)
+    }
+
+    /// As [`Tables::open`], for whoever only looks at a configuration: live tables are empty and in memory, so that
+    /// their file is neither begun nor taken from a server that has it open.
+    pub fn rehearse(config: &Config) -> Result<Tables, OpenError> {
+        Tables::none().reopen_with(config, |_, tables| Ok(Store::in_memory(tables)))
+    }
+
+    fn none() -> Tables {
+        Tables {
             tables: BTreeMap::new(),
             #[cfg(feature = "http-origin")]
             proxies: BTreeMap::new(),
+            store: None,
             shared: None,
             config: Config::default(),
-        };
-        nothing.reopen(config)
+        }
     }
 
     /// Opens the tables of a changed configuration. Those whose description and origin are the same go on as
     /// they are; a cached one that only stores or ages differently keeps its entries. Nothing of `self` is
     /// changed, so a failure leaves everything as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError::Fixed`] if live tables are described otherwise than when they were opened: their file is in use.
     pub fn reopen(&self, config: &Config) -> Result<Tables, OpenError> {
+        self.reopen_with(config, |live, tables| {
+            Ok(Store::open(&live.path, live.durability, tables)?)
+        })
+    }
+
+    fn reopen_with(&self, config: &Config, open: OpenStore) -> Result<Tables, OpenError> {
+        let store = self.live_store(config, open)?;
         let is_cached = |table: &config::Table| matches!(table, config::Table::Cached(_));
         let shared = match config.tables.values().any(is_cached) {
             true => Some(self.shared(config)?),
@@ -90,6 +116,10 @@ impl Tables {
         for (name, description) in &config.tables {
             let table = match (description, &shared) {
                 (config::Table::Packed { file, .. }, _) => self.packed(name, file)?,
+                (config::Table::Live { .. }, _) => match &store {
+                    Some(store) => self.live(name, store),
+                    None => continue,
+                },
                 #[cfg(feature = "http-origin")]
                 (config::Table::Cached(table), Some(shared)) if table.ask == config::Ask::Proxy => {
                     proxies.insert(name.clone(), self.proxy(name, table, shared)?);
@@ -104,6 +134,7 @@ impl Tables {
             tables,
             #[cfg(feature = "http-origin")]
             proxies,
+            store,
             shared,
             config: config.clone(),
         })
@@ -131,6 +162,11 @@ impl Tables {
         self.tables.iter().map(|(name, table)| (name.as_str(), table))
     }
 
+    /// The store of all live tables; none without live tables.
+    pub fn store(&self) -> Option<&Arc<Store>> {
+        self.store.as_ref()
+    }
+
     /// Where cached tables read from; none without cached tables.
     pub fn origins(&self) -> Option<&Origins> {
         self.shared.as_ref().map(|shared| &shared.origins)
@@ -145,6 +181,42 @@ impl Tables {
         let Background { origins, work } = &background;
         let origins = Origins::open(&config.origins, origins.handle(), work.handle())?;
         Ok(Shared { origins, background: Arc::new(background) })
+    }
+
+    /// The store of all live tables: the one that is open, if there is one.
+    fn live_store(
+        &self,
+        config: &Config,
+        open: OpenStore,
+    ) -> Result<Option<Arc<Store>>, OpenError> {
+        let tables = schemas(config);
+        let Some(live) = config.live.as_ref().filter(|_| !tables.is_empty()) else {
+            return Ok(None);
+        };
+        let Some(store) = &self.store else {
+            let tables = tables.into_iter().map(|(name, schema)| (name, schema.clone()));
+            return Ok(Some(Arc::new(open(live, tables.collect())?)));
+        };
+        if self.config.live.as_ref() != Some(live) {
+            return Err(OpenError::Fixed { what: "`[live]`".to_owned() });
+        }
+        let before = schemas(&self.config);
+        let names = before.keys().chain(tables.keys());
+        match names.into_iter().find(|name| before.get(*name) != tables.get(*name)) {
+            Some(name) => Err(OpenError::Fixed { what: format!("table `{name}`") }),
+            None => Ok(Some(store.clone())),
+        }
+    }
+
+    /// A live table; the one before if its store is.
+    fn live(&self, name: &str, store: &Arc<Store>) -> Arc<Table> {
+        if let Some(before) = self.tables.get(name)
+            && let Table::Live(live) = &**before
+            && Arc::ptr_eq(live.store(), store)
+        {
+            return before.clone();
+        }
+        Arc::new(Table::Live(Live::new(store.clone(), name)))
     }
 
     /// A packed file; the table before if that has the same content.
@@ -228,6 +300,12 @@ impl Tables {
             && shared.origins.is_same(origin, &self.shared.as_ref()?.origins);
         is_same.then_some((table, cached, before))
     }
+}
+
+/// What the records of each live table look like.
+fn schemas(config: &Config) -> BTreeMap<&str, &Schema> {
+    let schemas = config.tables.iter();
+    schemas.filter_map(|(name, table)| Some((name.as_str(), table.schema()?))).collect()
 }
 
 impl Background {

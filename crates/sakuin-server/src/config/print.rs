@@ -4,13 +4,17 @@ use std::fmt::{Display, Formatter, Result};
 
 use sakuin::config::print::{path, quoted, time};
 
-use super::{Config, ReaderConfig, ServerConfig};
+use super::{Config, Db, ReaderConfig, ServerConfig};
 
 impl Display for Config {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         writeln!(out, "[server]\n{}", self.server)?;
         if let Some(reader) = &self.reader {
             writeln!(out, "[reader]\n{reader}")?;
+        }
+        if let Some(Db { table, attribute, .. }) = &self.grpc.db {
+            let (table, attribute) = (quoted(table), quoted(attribute));
+            writeln!(out, "[grpc]\ndb = {{ table = {table}, attribute = {attribute} }}\n")?;
         }
         self.tables.fmt(out)
     }

@@ -247,9 +247,6 @@ impl Change {
 
 impl Write {
     fn build(&self, transaction: &mut Transaction) -> Result<(), CommitError> {
-        let named = |values: &'_ Values| -> Vec<(&'_ str, Value)> {
-            values.iter().map(|(name, value)| (name.as_str(), value.clone())).collect()
-        };
         match self {
             Write::Create { table, values } => transaction.insert(table, named(values)),
             Write::Delete { table, id } => transaction.delete(table, *id),
@@ -270,6 +267,10 @@ impl Write {
             }
         }
     }
+}
+
+fn named(values: &Values) -> impl Iterator<Item = (&str, Value)> {
+    values.iter().map(|(name, value)| (name.as_str(), value.clone()))
 }
 
 fn values(

@@ -11,12 +11,20 @@ use crate::pool::Pool;
 
 /// The service.
 pub(crate) struct Door {
-    pub(crate) store: Arc<Store>,
-    pub(crate) pool: Pool,
-    pub(crate) table: String,
-    pub(crate) attribute: String,
+    store: Arc<Store>,
+    pool: Pool,
+    table: String,
+    attribute: String,
     /// Whether a search is quicker than a thread is woken.
-    pub(crate) is_quick: bool,
+    is_quick: bool,
+}
+
+impl Door {
+    pub(crate) fn new(store: Arc<Store>, pool: Pool, config: &crate::config::Db) -> Door {
+        let (table, attribute) = (config.table.clone(), config.attribute.clone());
+        let is_quick = config.is_indexed;
+        Door { store, pool, table, attribute, is_quick }
+    }
 }
 
 /// The longest that a record of an answer can be.

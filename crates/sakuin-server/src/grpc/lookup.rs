@@ -1,11 +1,11 @@
 //! `sakuin.v1.Lookup`: answers of tables of every kind.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::http::header;
 use futures_util::{StreamExt, stream};
 use prost::Message;
-use sakuin::{Answer, Table, Tables};
+use sakuin::{Answer, Table};
 use sakuin_grpc::lookup::{self as wire, entry::Outcome, lookup_server::Lookup};
 use tonic::{Code, Request, Response, Status};
 
@@ -18,7 +18,7 @@ use crate::reply::Fault;
 
 /// The service.
 pub(crate) struct Door {
-    pub(crate) tables: Arc<Tables>,
+    pub(crate) tables: BTreeMap<String, Arc<Table>>,
 }
 
 /// So many keys of a call wait for an origin at once.
@@ -75,7 +75,7 @@ impl Lookup for Door {
 
 impl Door {
     fn table(&self, name: &str) -> Result<&Table, Refusal> {
-        let table = self.tables.table(name).map(|table| &**table);
+        let table = self.tables.get(name).map(|table| &**table);
         table.ok_or_else(|| {
             let cause = format!("there is no table `{name}`");
             Refusal::new(Code::NotFound, "TABLE_NOT_FOUND", cause)
@@ -105,8 +105,9 @@ fn written(answer: &Answer) -> wire::Answer {
         Source::Packed => wire::Source::Packed,
         Source::Live => wire::Source::Live,
         Source::Hit => wire::Source::Hit,
-        Source::Miss => wire::Source::Miss,
+        Source::Miss { .. } => wire::Source::Miss,
         Source::Stale => wire::Source::Stale,
+        _ => wire::Source::Unspecified,
     };
     wire::Answer {
         value: answer.body().clone(),

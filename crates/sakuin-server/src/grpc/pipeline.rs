@@ -4,12 +4,12 @@
 //! one commit and one write to the disk; an operation that cannot be built is left out of it and fails by itself. A
 //! read waits for the writes before it.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::collections::VecDeque;
 
 use futures_util::{Stream, StreamExt, stream};
 use sakuin_grpc::live::{self as wire, operation::Operation, result};
 use sakuin_live::{
-    Assignment, CommitError, Committed, Filter, Nearest, Record, Schema, Snapshot, Transaction,
+    Assignment, Committed, Filter, Nearest, Record, Schema, Snapshot, Transaction,
     Value,
 };
 use tonic::{Status, Streaming};
@@ -145,7 +145,7 @@ struct Batch<'p> {
 
 type Outcome = Result<result::Result, Refusal>;
 
-impl Batch<'_> {
+impl<'p> Batch<'p> {
     async fn run(&mut self, operations: Vec<wire::Operation>) -> Result<(), Refusal> {
         let mut operations = operations.into_iter().enumerate().peekable();
         let mut writes = Vec::new();
@@ -324,7 +324,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn read(&self, write: Operation) -> Result<Write<'_>, Refusal> {
+    fn read(&self, write: Operation) -> Result<Write<'p>, Refusal> {
         Ok(match write {
             Operation::Create(create) => Write::Create(self.cells(create.cells)?),
             Operation::Update(wire::UpdateOperation { id, version, assignments }) => {
@@ -409,7 +409,7 @@ impl Batch<'_> {
         Ok(self.snapshot.schema(self.table)?)
     }
 
-    fn attribute(&self, place: u32) -> Result<&str, Refusal> {
+    fn attribute(&self, place: u32) -> Result<&'p str, Refusal> {
         let attribute = self.attributes.get(place as usize).map(String::as_str);
         attribute.ok_or_else(|| {
             let cause = format!("there is no attribute at place {place}");
@@ -423,7 +423,7 @@ impl Batch<'_> {
         Ok(Filter::equal(attribute, value::required("equal", cell.value)?))
     }
 
-    fn cells(&self, cells: Vec<wire::Cell>) -> Result<Vec<(&str, Value)>, Refusal> {
+    fn cells(&self, cells: Vec<wire::Cell>) -> Result<Vec<(&'p str, Value)>, Refusal> {
         let cells = cells.into_iter().map(|wire::Cell { attribute, value }| {
             Ok((self.attribute(attribute)?, value::required("cells", value)?))
         });
@@ -433,7 +433,7 @@ impl Batch<'_> {
     fn assignments(
         &self,
         assignments: Vec<wire::CellAssignment>,
-    ) -> Result<Vec<(&str, Assignment)>, Refusal> {
+    ) -> Result<Vec<(&'p str, Assignment)>, Refusal> {
         use wire::cell_assignment::To;
         let read = assignments.into_iter().map(|wire::CellAssignment { attribute, to }| {
             let value = |value| value::required("assignments", Some(value));

@@ -128,6 +128,54 @@ fn values_are_refused_by_line() {
     insta::assert_snapshot!(refusal("[reader]\ndictionary = \"d\npath = 3"), @"sakuin.toml:2: invalid basic string, expected `\"`");
 }
 
+const LIVE: &str = "[live]\npath = \"live.redb\"\n[tables.features]\nkind = \"live\"\n\
+    attributes.value = { type = \"int\" }\nattributes.name = { type = \"text\" }\n";
+
+#[test]
+fn the_original_service_stands_on_a_number_of_a_live_table() {
+    let db = "[grpc]\ndb = { table = \"features\", attribute = \"value\" }\n";
+    let config = parse(&format!("{db}{LIVE}")).unwrap();
+    let found = config.grpc.db.clone().unwrap();
+    assert_eq!((&*found.table, &*found.attribute, found.is_indexed), ("features", "value", false));
+    assert_eq!(parse(&config.to_string()).unwrap().to_string(), config.to_string());
+    assert!(config.to_string().contains(db), "{config}");
+    assert_eq!(parse(LIVE).unwrap().grpc.db, None);
+
+    let refused = |from: &str, to: &str| refusal(&format!("{}{LIVE}", db.replace(from, to)));
+    insta::assert_snapshot!(refused("features", "feature"), @"
+    sakuin.toml:2: `grpc.db.table` is `feature`, which is no live table
+    hint: did you mean `features`?
+    ");
+    insta::assert_snapshot!(refused("value", "name"), @"
+    sakuin.toml:2: `grpc.db.attribute` is `name`, which is no attribute of type `int` of that table
+    hint: did you mean `value`?
+    ");
+    insta::assert_snapshot!(refused("attribute", "column"), @"
+    sakuin.toml:2: unknown key `grpc.db.column`
+    hint: did you mean `table`?
+    ");
+}
+
+#[test]
+fn checking_neither_begins_nor_takes_the_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sakuin.toml");
+    let db = "[grpc]\ndb = { table = \"features\", attribute = \"value\" }\n";
+    fs::write(&file, format!("{db}{LIVE}")).unwrap();
+    let warnings = check(&file).unwrap().warnings;
+    let [absent, unindexed] = &warnings[..] else { panic!("{warnings:?}") };
+    assert!(absent.contains("live.redb` does not exist yet"), "{absent}");
+    assert!(unindexed.starts_with("`value` of `features` has no index"), "{unindexed}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+
+    let tables = sakuin::Tables::open(&Config::read(&file).unwrap().tables).unwrap();
+    check(&file).unwrap();
+    drop(tables);
+
+    fs::write(&file, LIVE.replace("live.redb", "nowhere/live.redb")).unwrap();
+    assert!(matches!(check(&file).unwrap_err(), Error::Store { .. }));
+}
+
 #[test]
 fn the_command_line_may_listen_elsewhere() {
     let mut config = Config::of_folder("/srv");

@@ -8,8 +8,9 @@ use std::{
 };
 
 use sakuin_cache::{Options, Rate};
+use sakuin_live::{IndexKind, Schema, Type};
 
-use super::{Ask, CachedTable, Coherence, Config, Http, Origin, Sql, Table, Text};
+use super::{Ask, CachedTable, Coherence, Config, Http, LiveStore, Origin, Sql, Table, Text};
 use crate::{KeyRule, Pattern};
 
 impl Display for Config {
@@ -17,6 +18,10 @@ impl Display for Config {
         let mut between = "";
         for (name, origin) in &self.origins {
             write!(out, "{between}[origins.{name}]\n{origin}")?;
+            between = "\n";
+        }
+        if let Some(live) = &self.live {
+            write!(out, "{between}[live]\n{live}")?;
             between = "\n";
         }
         for (name, table) in &self.tables {
@@ -95,19 +100,48 @@ impl Display for Table {
         match self {
             Table::Packed { file, route } => {
                 writeln!(out, "kind = \"packed\"\nfile = {}", path(file))?;
-                route.iter().try_for_each(|route| writeln!(out, "route = {}", quoted(route)))
+                print_route(route.as_deref(), out)
+            }
+            Table::Live { schema, route } => {
+                writeln!(out, "kind = \"live\"")?;
+                print_schema(schema, out)?;
+                print_route(route.as_deref(), out)
             }
             Table::Cached(table) => table.fmt(out),
         }
     }
 }
 
+fn print_route(route: Option<&str>, out: &mut Formatter<'_>) -> Result {
+    route.map_or(Ok(()), |route| writeln!(out, "route = {}", quoted(route)))
+}
+
+fn print_schema(schema: &Schema, out: &mut Formatter<'_>) -> Result {
+    for attribute in schema.attributes().iter().filter(|one| one.values != Type::Vector) {
+        write!(out, "attributes.{} = {{ type = \"{}\"", attribute.name, attribute.values)?;
+        let index = match attribute.index {
+            None => "",
+            Some(IndexKind::Equal) => ", index = \"equal\"",
+            Some(_) => ", index = \"ordered\"",
+        };
+        writeln!(out, "{index} }}")?;
+    }
+    schema.vectors().map_or(Ok(()), |vectors| {
+        let (dimensions, metric) = (vectors.dimensions, vectors.metric.name());
+        writeln!(out, "vector = {{ dimensions = {dimensions}, metric = \"{metric}\" }}")
+    })
+}
+
+impl Display for LiveStore {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        writeln!(out, "path = {}\ndurability = \"{}\"", path(&self.path), self.durability.name())
+    }
+}
+
 impl Display for CachedTable {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         writeln!(out, "kind = \"cached\"\norigin = {}", quoted(&self.origin))?;
-        if let Some(route) = &self.route {
-            writeln!(out, "route = {}", quoted(route))?;
-        }
+        print_route(self.route.as_deref(), out)?;
         if self.ask == Ask::Proxy {
             writeln!(out, "mode = \"rfc9111\"")?;
             return print_kept(&self.options, out);

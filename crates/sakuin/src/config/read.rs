@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue, header};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use sakuin_cache::{Lifetimes, Options, Quota, Rate, Strategy};
 
-use super::{Ask, CachedTable, Coherence, Config, Http, Origin, Sql, Table, Text, route};
+use super::{Ask, CachedTable, Coherence, Config, Http, Origin, Sql, Table, Text, live, route};
 use crate::{
     ConfigError, KeyRule, Part, Pattern, Template,
     document::{Document, Section, Setting, nearest},
@@ -87,6 +87,7 @@ impl Config {
             }
             config.tables.insert(name, table);
         }
+        config.live = live::store(&root, &config.tables)?;
         Ok(config)
     }
 }
@@ -248,11 +249,13 @@ impl Table {
         section: &Section<'_>,
         origins: &BTreeMap<String, Origin>,
     ) -> Result<Table, ConfigError> {
-        let kind = section.required("kind", "write `kind = \"packed\"` or `kind = \"cached\"`")?;
+        let hint = "write `kind = \"packed\"`, `kind = \"live\"` or `kind = \"cached\"`";
+        let kind = section.required("kind", hint)?;
         match kind.string()? {
             "packed" => packed(section),
+            "live" => live::table(section),
             "cached" => Ok(Table::Cached(Box::new(CachedTable::of_section(section, origins)?))),
-            _ => Err(kind.refused("write `packed` or `cached`")),
+            _ => Err(kind.refused("write `packed`, `live` or `cached`")),
         }
     }
 }
@@ -397,7 +400,7 @@ fn pattern(setting: &Setting<'_>) -> Result<Pattern, ConfigError> {
     }
 }
 
-fn places<'a>(route: &Setting<'a>) -> Result<Vec<&'a str>, ConfigError> {
+pub(super) fn places<'a>(route: &Setting<'a>) -> Result<Vec<&'a str>, ConfigError> {
     let places = route::places(route.string()?).map_err(|hint| route.refused(hint))?;
     if route.string()?.starts_with("/v1/") {
         return Err(route.refused("`/v1/` is Sakuin's own; begin with another word"));

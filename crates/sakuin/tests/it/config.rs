@@ -8,6 +8,7 @@ use sakuin::{
     config::{Ask, CachedTable, Origin, Table},
     document::Document,
 };
+use sakuin_live::{Durability, IndexKind, Metric, Schema, Type};
 
 /// Everything at once, as it is documented.
 const WHOLE: &str = r#"
@@ -73,6 +74,18 @@ mode = "rfc9111"
 kind = "packed"
 file = "edict.skn"
 route = "/words/{key}"
+
+[live]
+path = "live.redb"
+durability = "interval"
+
+[tables.features]
+kind = "live"
+attributes.value = { type = "int", index = "equal" }
+attributes.at = { type = "time", index = "ordered" }
+attributes.label = { type = "text" }
+vector = { dimensions = 128 }
+route = "/features/{id}"
 "#;
 
 fn read(text: &str) -> Result<Config, ConfigError> {
@@ -118,6 +131,25 @@ fn the_whole_contract_is_read() {
 
     assert_eq!(cached(&config, "wiki").ask, Ask::Proxy);
     assert_eq!(config.tables["words"].route(), Some("/words/{key}"));
+
+    let live = config.live.as_ref().unwrap();
+    assert_eq!(
+        (live.path.to_str(), live.durability),
+        (Some("/srv/live.redb"), Durability::Interval)
+    );
+    let features = &config.tables["features"];
+    let schema = Schema::new()
+        .with("value", Type::Int, Some(IndexKind::Equal))
+        .with("at", Type::Time, Some(IndexKind::Ordered))
+        .with("label", Type::Text, None)
+        .with_vectors(128, Metric::Cosine);
+    assert_eq!((features.schema(), features.route()), (Some(&schema), Some("/features/{id}")));
+}
+
+#[test]
+fn a_live_table_is_as_safe_as_can_be_unless_told_otherwise() {
+    let text = "[live]\npath = \"/l\"\n[tables.t]\nkind = \"live\"\nvector = { dimensions = 2 }";
+    assert_eq!(read(text).unwrap().live.unwrap().durability, Durability::Sync);
 }
 
 #[test]
@@ -135,6 +167,10 @@ fn printed_it_has_every_default_and_no_secret_and_is_the_same_when_read() {
         "max_answer = \"1MiB\"",
         "wait = \"3s\"",
         "mode = \"rfc9111\"",
+        "attributes.at = { type = \"time\", index = \"ordered\" }",
+        "attributes.label = { type = \"text\" }",
+        "vector = { dimensions = 128, metric = \"cosine\" }",
+        "durability = \"interval\"",
     ] {
         assert!(printed.lines().any(|printed| printed == line), "{line} is not in\n{printed}");
     }
@@ -185,6 +221,12 @@ ttl = "15s"
 [tables.words]
 kind = "packed"
 file = "w.skn"
+[live]
+path = "l.redb"
+[tables.features]
+kind = "live"
+attributes.value = { type = "int" }
+vector = { dimensions = 2 }
 "#;
     assert!(GOOD.contains(from), "{from}");
     read(GOOD).unwrap();
@@ -227,7 +269,7 @@ fn values_of_the_wrong_form_are_told() {
     check("15s", "0s", "`0s`", "1ms");
     check("\"15s\"", "15", "of type integer", "in quotes");
     check("= 10", "= 0", "`0`", "from 1 to");
-    check("packed", "live", "`live`", "`packed` or `cached`");
+    check("packed", "pack", "`pack`", "`packed`, `live` or `cached`");
     check("http://h", "ftp://h", "`ftp://h/{stop}`", "`https://`");
     check("http://h", "http://u:p@h", "an address with a password", "env");
     check("http://h/", "http://{stop}/", "`http://{stop}/{stop}`", "one host");
@@ -247,6 +289,37 @@ fn values_of_the_wrong_form_are_told() {
         read("origins = 1").unwrap_err().to_string(),
         "sakuin.toml:1: `origins` is of type integer"
     );
+}
+
+#[test]
+fn live_tables_are_refused_by_key() {
+    check("path = ", "paths = ", "unknown key `live.paths`", "`path`?");
+    check("path = ", "durability = ", "`live.path` is missing", "live.redb");
+    check("\"l.redb\"", "\"\"", "`live.path` is ``", "live.redb");
+    check("path =", "durability = \"fast\"\npath =", "`fast`", "`sync`, `interval`, `none`");
+    check("[live]\npath = \"l.redb\"\n", "", "`live` is missing", "`[live]`");
+    check("attributes", "attribute", "`tables.features.attribute`", "`attributes`?");
+    check("type =", "typ =", "unknown key `tables.features.attributes.value.typ`", "`type`?");
+    check("\"int\"", "\"string\"", "`string`", "`int`, `float`, `bool`, `time`, `text`, `bytes`");
+    check("{ type = \"int\" }", "{ index = \"equal\" }", "value.type` is missing", "int");
+    check("{ type = \"int\" }", "\"int\"", "of type string", "[tables.features.attributes.value]");
+    check("\"int\"", "\"int\", index = \"hash\"", "`hash`", "`ordered`");
+    check("utes.value", "utes.id", "attributes.id` is not possible", "every record has one");
+    check("utes.value", "utes.version", "attributes.version` is not possible", "every record");
+    check("utes.value", "utes.vector", "attributes.vector` is not possible", "`vector = {");
+    check("utes.value", "utes.\"a b\"", "not possible here", "64 letters");
+    check("= 2 }", "= 0 }", "`0`", "1 to 4096");
+    check("= 2 }", "= 4097 }", "`4097`", "1 to 4096");
+    check(
+        "dimensions = 2",
+        "metric = \"l2\"",
+        "`tables.features.vector.dimensions` is missing",
+        "128",
+    );
+    check("= 2 }", "= 2, metric = \"cos\" }", "`cos`", "`cosine`, `dot`, `l2`");
+    check("vector", "route = \"/f/{key}\"\nvector", "/f/{key}", "`/features/{id}`");
+    let nothing = "[live]\npath = \"l\"\n[tables.t]\nkind = \"live\"";
+    assert!(read(nothing).unwrap_err().to_string().contains("`tables.t.attributes` is missing"));
 }
 
 #[test]
@@ -274,7 +347,7 @@ proptest! {
     /// Whatever a file holds, it is read or refused, by line.
     #[test]
     fn no_text_breaks_it(text in "(\\[origins\\.a\\]\nurl = \"[a-z:/{}?]{0,12}\"\n)?\
-        (\\[tables\\.[a-z\"]{0,3}\\]\n)?(kind = \"(packed|cached)\"\n)?([a-z.]{1,6} = [\"{}0-9a-z= ]{0,8}\n){0,3}") {
+        (\\[tables\\.[a-z\"]{0,3}\\]\n)?(kind = \"(packed|cached|live)\"\n)?([a-z.]{1,6} = [\"{}0-9a-z= ]{0,8}\n){0,3}") {
         let _ = read(&text).map_err(|error| (error.to_string(), error.hint()));
     }
 }

@@ -77,3 +77,65 @@ fn a_reopened_table_is_the_file_of_now() {
     assert_eq!([ask(&old), ask(&same), ask(&new)], ["old", "old", "new"]);
     assert!(std::sync::Arc::ptr_eq(old.table("t").unwrap(), same.table("t").unwrap()));
 }
+
+const LIVE: &str = "[live]\npath = \"live.redb\"\ndurability = \"none\"\n\
+    [tables.t]\nkind = \"live\"\nattributes.value = { type = \"int\" }\n";
+
+fn live(folder: &Path, text: &str) -> Config {
+    Config::of_document(&Document::parse(text, "sakuin.toml", folder).unwrap()).unwrap()
+}
+
+#[test]
+fn a_live_table_answers_by_id_as_the_store_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = Tables::open(&live(folder.path(), LIVE)).unwrap();
+    let store = tables.store().unwrap();
+    store.update(|transaction| transaction.insert("t", [("value", 7.into())])).unwrap();
+    let table = tables.table("t").unwrap();
+    let answer = table.get("1").unwrap().unwrap();
+    assert_eq!(answer.body(), "{\"id\":1,\"value\":7}");
+    assert_eq!((answer.source, answer.version()), (Source::Live, "1"));
+    assert!(table.get("2").unwrap().is_none());
+    for key in ["", "0", "01", "-1", "x", "1.0", "9223372036854775808"] {
+        let error = table.get(key).unwrap_err().to_string();
+        assert!(error.ends_with("is no `id`: 1..9223372036854775807"), "{error}");
+    }
+}
+
+/// Reopens live tables of another description: whether the store goes on, or what refuses it.
+#[track_caller]
+fn reopen(from: &str, to: &str, refused: Option<&str>) {
+    let folder = tempfile::tempdir().unwrap();
+    let before = Tables::open(&live(folder.path(), LIVE)).unwrap();
+    assert!(LIVE.contains(from), "{from}");
+    match (before.reopen(&live(folder.path(), &LIVE.replace(from, to))), refused) {
+        (Ok(after), None) => {
+            let same = |tables: &Tables| std::sync::Arc::as_ptr(tables.store().unwrap());
+            assert_eq!(same(&before), same(&after), "{to}");
+        }
+        (Err(error), Some(refused)) => {
+            assert!(error.to_string().contains(refused), "{error}");
+            assert!(error.hint().unwrap().contains("restart"), "{error}");
+        }
+        (outcome, _) => panic!("{to}: {:?}", outcome.err()),
+    }
+}
+
+#[test]
+fn a_store_goes_on_or_its_change_is_refused() {
+    reopen("kind", "route = \"/t/{id}\"\nkind", None);
+    reopen("live.redb", "other.redb", Some("`[live]`"));
+    reopen("none", "sync", Some("`[live]`"));
+    reopen("int", "text", Some("table `t`"));
+    reopen("[tables.t]", "[tables.s]", Some("table `t`"));
+    let two = "[tables.u]\nkind = \"live\"\nvector = { dimensions = 2 }\n[tables.t]";
+    reopen("[tables.t]", two, Some("table `u`"));
+}
+
+#[test]
+fn looking_at_a_configuration_begins_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = Tables::rehearse(&live(folder.path(), LIVE)).unwrap();
+    assert_eq!(tables.store().unwrap().snapshot().count("t"), Ok(0));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
