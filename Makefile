@@ -18,6 +18,10 @@ READER  := examples/reader
 TODAY   := $(shell date +%F)
 TEXTS   :=
 FUZZ_SECONDS := 60
+# The original question's servers beside live tables, and the compiler of their `.proto`.
+FEATURES_PYTHON := bench/target/features-python
+FEATURES_GO     := bench/target/features-go
+PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=bench/live
 
 .PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-live bench-report fuzz fmt lint
 
@@ -72,10 +76,28 @@ bench-directory: build
 	bench/target/python/bin/pip install --quiet --requirement bench/directory/requirements.txt
 	cd bench && target/release/bench-directory $(TODAY) record/$(TODAY)-directory.jsonl target/python/bin/python
 
-# Live tables in process, beside the scan under a lock.
-bench-live:
-	cd bench && cargo build --release --locked --package bench-live
+# Live tables in process and over gRPC, beside the original question's servers; some ten minutes. One part into a
+# file of its own:   cd bench && target/release/bench-live 2026-11-20 search.jsonl search
+bench-live: build $(FEATURES_GO) $(FEATURES_PYTHON)
+	cd bench && cargo build --release --locked --package bench-live --package features-original
 	cd bench && target/release/bench-live $(TODAY) record/$(TODAY)-live.jsonl
+
+# What the servers in Go and Python are generated from is one `.proto`; its compiler comes with Python's tools.
+$(FEATURES_PYTHON): bench/live/db.proto bench/live/python/requirements.txt
+	@scripts/install python3-venv
+	test -d bench/target/live-python || python3 -m venv bench/target/live-python
+	bench/target/live-python/bin/pip install --quiet --requirement bench/live/python/requirements.txt
+	mkdir -p $@
+	$(PROTOC) --python_out=$@ --grpc_python_out=$@ bench/live/db.proto
+	touch $@
+
+$(FEATURES_GO): $(FEATURES_PYTHON) bench/live/db.proto bench/live/go/main.go bench/live/go/go.sum
+	@command -v go >/dev/null || scripts/install golang
+	cd bench/live/go && GOBIN=$(CURDIR)/bench/target/go go install tool
+	$(PROTOC) --plugin=bench/target/go/protoc-gen-go --plugin=bench/target/go/protoc-gen-go-grpc \
+	    --go_out=bench/live/go --go-grpc_out=bench/live/go \
+	    --go_opt=module=features-original --go-grpc_opt=module=features-original bench/live/db.proto
+	cd bench/live/go && go build -o $(CURDIR)/$@ .
 
 bench-report:
 	cd bench && cargo run --release --locked --quiet --package bench-report > ../BENCHMARKS.md

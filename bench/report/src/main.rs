@@ -1,7 +1,10 @@
 //! Writes BENCHMARKS.md from the results in `record/`: for every bench its newest file, every row with the median,
-//! the spread and the ratio to each peer, and every target with what was measured. Rows that are lost stay.
+//! the spread and the ratio to each peer, and every target with what was measured. Rows that are lost stay. Curves over
+//! the number of clients become a picture in `plots/`.
 //!
 //! `cargo run --release -p bench-report > ../BENCHMARKS.md`, from the folder `bench`.
+
+mod plot;
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf};
 
@@ -19,6 +22,8 @@ struct Line {
     unit: String,
     #[serde(default)]
     samples: Vec<f64>,
+    /// Of a point of a curve: with how many clients.
+    clients: Option<f64>,
     #[serde(default)]
     machine: String,
     #[serde(default)]
@@ -53,6 +58,13 @@ fn main() -> std::io::Result<()> {
             .collect::<Result<_, _>>()
             .map_err(|error| std::io::Error::other(format!("{}: {error}", path.display())))?;
         section(&mut out, &bench, &lines);
+        let points: Vec<&Line> = lines.iter().filter(|line| line.clients.is_some()).collect();
+        if !points.is_empty() {
+            let title = format!("{bench}: rates and latencies over the number of clients");
+            fs::create_dir_all("plots")?;
+            fs::write(format!("plots/{bench}.svg"), plot::svg(&title, &points))?;
+            push(&mut out, &format!("\n![{title}](bench/plots/{bench}.svg)\n"));
+        }
     }
     print!("{out}");
     Ok(())
@@ -71,7 +83,8 @@ fn newest() -> std::io::Result<BTreeMap<String, PathBuf>> {
 }
 
 fn section(out: &mut String, bench: &str, lines: &[Line]) {
-    let measured: Vec<&Line> = lines.iter().filter(|line| !line.samples.is_empty()).collect();
+    let is_measured = |line: &&Line| !line.samples.is_empty() && line.clients.is_none();
+    let measured: Vec<&Line> = lines.iter().filter(is_measured).collect();
     let Some(first) = measured.first() else { return };
     let Line { machine, date, commit, .. } = first;
     debug_assert_eq!(first.bench, bench);

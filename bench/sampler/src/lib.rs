@@ -54,6 +54,14 @@ impl Sampler {
         }));
     }
 
+    /// Notes a point of a curve, which is drawn and not told: what was measured with so many clients.
+    pub fn point(&mut self, curve: &str, clients: usize, unit: &str, subject: &str, samples: &[f64]) {
+        self.line(&json!({
+            "bench": self.bench, "row": curve, "clients": clients, "subject": subject, "unit": unit,
+            "samples": samples,
+        }));
+    }
+
     /// The most that `sakuin` may need in a row: a figure, or a multiple of a subject's in this or another row.
     pub fn target(&mut self, row: &str, most: f64, ratio_to: Option<(&str, &str)>) {
         let (other_row, subject) = ratio_to.unzip();

@@ -80,7 +80,7 @@ fn describe(records: usize, searches: &[usize]) -> String {
     format!("{records} record(s) and {} search(es)", searches.len())
 }
 
-/// Why a transaction was not committed. Nothing of it was written.
+/// Why a transaction was not committed. Nothing of it was written, unless it says that this is unknown.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -106,11 +106,10 @@ pub enum CommitError {
         /// The oldest sequence that changes are known since.
         oldest: u64,
     },
-    /// The disk failed, so that nothing more is written; reading goes on. Whether a commit that was under way is on
-    /// the disk is known after a restart.
-    #[error("the store writes no more since its disk failed: {cause}")]
+    /// The disk failed or the store was closed, so that nothing more is written; reading goes on.
+    #[error("the store writes no more: {cause}")]
     ReadOnly {
-        /// What the disk said.
+        /// What happened.
         cause: String,
     },
     /// The disk failed while this was written: whether it is on the disk is known after a restart.
@@ -124,6 +123,14 @@ pub enum CommitError {
     TooLarge {
         /// How many there were.
         writes: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Text, bytes and vectors to be written were longer than those of one transaction may be.
+    #[error("{bytes} bytes of values are more than the {most} that a transaction may have")]
+    TooManyBytes {
+        /// How many there were.
+        bytes: usize,
         /// How many there may be.
         most: usize,
     },

@@ -136,6 +136,49 @@ impl Checked {
 }
 
 impl Wanted {
+    /// The least and the greatest word that is wanted; none if no word is.
+    pub(crate) fn words(&self) -> Option<(u64, u64)> {
+        let word = |cell: &Cell| match cell {
+            Cell::Word(word) => Some(*word),
+            Cell::Blob(_) => None,
+        };
+        match self {
+            Wanted::Missing => None,
+            Wanted::Equal(cell) => word(cell).map(|word| (word, word)),
+            Wanted::Within(from, to) => {
+                let least = match from {
+                    Bound::Unbounded => 0,
+                    Bound::Included(cell) => word(cell)?,
+                    Bound::Excluded(cell) => word(cell)?.checked_add(1)?,
+                };
+                let most = match to {
+                    Bound::Unbounded => u64::MAX,
+                    Bound::Included(cell) => word(cell)?,
+                    Bound::Excluded(cell) => word(cell)?.checked_sub(1)?,
+                };
+                Some((least, most))
+            }
+        }
+    }
+
+    /// Whether these bytes are wanted, or that there are none.
+    pub(crate) fn matches_blob(&self, blob: Option<&[u8]>) -> bool {
+        let bytes = |cell: &Cell| match cell {
+            Cell::Blob(bytes) => bytes.clone(),
+            Cell::Word(_) => unreachable!("a filter fits its table"),
+        };
+        match (self, blob) {
+            (Wanted::Missing, blob) => blob.is_none(),
+            (_, None) => false,
+            (Wanted::Equal(Cell::Blob(wanted)), Some(blob)) => **wanted == *blob,
+            (Wanted::Equal(Cell::Word(_)), Some(_)) => false,
+            (Wanted::Within(from, to), Some(blob)) => {
+                let (from, to) = (from.as_ref().map(bytes), to.as_ref().map(bytes));
+                (from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it)).contains(blob)
+            }
+        }
+    }
+
     fn matches(&self, cell: Option<&Cell>) -> bool {
         match (self, cell) {
             (Wanted::Missing, cell) => cell.is_none(),

@@ -25,6 +25,8 @@
 mod assignment;
 mod durability;
 mod error;
+#[cfg(feature = "exchange")]
+pub mod exchange;
 mod filter;
 pub mod json;
 mod nearest;
@@ -34,11 +36,25 @@ mod store;
 mod transaction;
 mod value;
 
-mod index;
+mod committer;
+mod published;
+mod requests;
 mod ring;
+
+mod index;
+mod kernels;
 mod rows;
 mod table;
 mod text;
+mod tree;
+mod vectors;
+
+mod bytes;
+mod disk;
+mod frame;
+mod layout;
+mod log;
+mod sync;
 
 pub use assignment::Assignment;
 pub use durability::Durability;

@@ -134,7 +134,7 @@ impl Service {
                 .unwrap_or_else(|fault| Step::Now(fault.into_problem()));
         }
         if serving.config.server.health.as_deref() == Some(uri.path()) {
-            return Step::Now(self.health());
+            return Step::Now(self.health(serving));
         }
         if let Some(proxy) = serving.lookup.proxy(uri.path()) {
             *door = Door::Lookup;
@@ -175,6 +175,12 @@ impl Service {
                     }
                 }
             }
+            Target::Change(table, key, change) => {
+                let (parts, body) = lent.take().into_parts();
+                let (headers, body) = (parts.headers, axum::body::Body::new(body));
+                let pool = self.local.state.pool.clone();
+                later(lookup::write(table.clone(), key, change, headers, body, pool))
+            }
             Target::List => Step::Now(lookup::list(serving.lookup.tables())),
             Target::Description => Step::Now(lookup::description()),
             Target::Batch(name, table) => {
@@ -185,10 +191,13 @@ impl Service {
     }
 
     /// Whether this server should be sent requests.
-    fn health(&self) -> Response<Body> {
-        let (status, text) = match self.local.state.is_stopping() {
-            false => (StatusCode::OK, "ok\n"),
-            true => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+    fn health(&self, serving: &Serving) -> Response<Body> {
+        let (status, text) = if self.local.state.is_stopping() {
+            (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
+        } else if serving.read_only().is_some() {
+            (StatusCode::SERVICE_UNAVAILABLE, "read-only\n")
+        } else {
+            (StatusCode::OK, "ok\n")
         };
         let mut response = Response::new(Body::from(bytes::Bytes::from_static(text.as_bytes())));
         *response.status_mut() = status;

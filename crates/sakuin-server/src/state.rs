@@ -84,6 +84,11 @@ impl Serving {
         let reader = site.map(|site| Site::open(site, pool)).transpose()?;
         Ok(Serving { config, lookup, services, reader })
     }
+
+    /// Why live tables are no longer written; none while all is well.
+    pub(crate) fn read_only(&self) -> Option<String> {
+        self.lookup.tables().store()?.status().read_only
+    }
 }
 
 impl Site {

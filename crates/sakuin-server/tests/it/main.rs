@@ -7,6 +7,7 @@
 //! - `feed`, `book`: read back by other programs
 //! - `lookup`: tables by key, by route and many at once; conditional requests, codings, refusals
 //! - `origin`: cached tables, with an origin that does what a key says
+//! - `live_http`: live tables: records as JSON, and writes that lose no update
 //! - `description`: the OpenAPI description, held against a server
 //! - `tls`: handshakes, HTTP/2, a certificate that changes
 //! - `http2`: many requests on one connection
@@ -24,6 +25,7 @@ mod connections;
 mod description;
 mod feed;
 mod http2;
+mod live_http;
 mod lookup;
 mod origin;
 mod positions;
