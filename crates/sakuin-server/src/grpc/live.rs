@@ -6,7 +6,7 @@ use futures_util::Stream;
 use prost::Message;
 use sakuin_grpc::live::{self as wire, live_server::Live};
 use sakuin_live::{Filter, Nearest, Snapshot, Store};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -289,7 +289,10 @@ impl Door {
         let size = size("page_size", asked.size.min(most as i32), default, most)?;
         let ids_only = if asked.ids_only { "ids" } else { "records" };
         let hash = page::asked(&[table, asked.filter, ids_only]);
-        let (snapshot, after) = self.kept.begin(asked.token, hash, || self.store.snapshot())?;
+        let (snapshot, after) = {
+            let now = || self.store.snapshot();
+            self.kept.begin(asked.token, hash, Instant::now(), now)?
+        };
         let filter = filter(&snapshot, "filter", table, asked.filter)?;
         let is_quick = snapshot.schema(table).is_ok_and(|schema| filter.is_quick(schema));
         let moment = snapshot.clone();

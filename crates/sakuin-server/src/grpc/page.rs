@@ -67,11 +67,13 @@ pub(crate) fn asked(parts: &[&str]) -> u64 {
 pub(crate) struct Kept(Arc<Mutex<VecDeque<(Instant, Snapshot)>>>);
 
 impl Kept {
-    /// The snapshot that a page comes from, and the record it begins after.
+    /// The snapshot that a page comes from, and the record it begins after: those of its token, or `now` from the
+    /// first record on.
     pub(crate) fn begin(
         &self,
         text: &str,
         asked: u64,
+        time: Instant,
         now: impl FnOnce() -> Snapshot,
     ) -> Result<(Snapshot, u64), Refusal> {
         if text.is_empty() {
@@ -87,12 +89,9 @@ impl Kept {
         if token.asked != asked {
             return refused("it is of another question", "ask as for the page before");
         }
-        let mut kept = self.lock();
-        forget(&mut kept);
-        let found = kept.iter().position(|(_, kept)| kept.sequence() == token.snapshot);
-        match found.and_then(|at| kept.remove(at)) {
-            Some((_, snapshot)) => {
-                kept.push_back((Instant::now(), snapshot.clone()));
+        match take(&mut self.at(time), token.snapshot) {
+            Some(snapshot) => {
+                self.keep(snapshot.clone(), time);
                 Ok((snapshot, token.after))
             }
             None => {
@@ -105,16 +104,11 @@ impl Kept {
     /// The token of the page after `after`.
     pub(crate) fn next(&self, snapshot: Snapshot, after: u64, asked: u64) -> String {
         let token = Token { snapshot: snapshot.sequence(), after, asked };
-        let mut kept = self.lock();
-        forget(&mut kept);
-        let found = kept.iter().position(|(_, kept)| kept.sequence() == token.snapshot);
-        let is_new = found.and_then(|at| kept.remove(at)).is_none();
-        kept.push_back((Instant::now(), snapshot));
-        if is_new {
+        if self.keep(snapshot, Instant::now()) {
             let kept = self.clone();
             tokio::spawn(async move {
                 tokio::time::sleep(KEPT_TIME).await;
-                while let Some(due) = kept.next_due() {
+                while let Some(due) = kept.due(Instant::now()) {
                     tokio::time::sleep_until(due).await;
                 }
             });
@@ -122,24 +116,35 @@ impl Kept {
         token.write()
     }
 
-    /// When the oldest is to be forgotten, having forgotten those that are due.
-    fn next_due(&self) -> Option<Instant> {
-        let mut kept = self.lock();
-        forget(&mut kept);
-        kept.front().map(|(since, _)| *since + KEPT_TIME)
+    /// Keeps a snapshot from `time` on, and says whether it was not kept before.
+    fn keep(&self, snapshot: Snapshot, time: Instant) -> bool {
+        let mut kept = self.at(time);
+        let is_new = take(&mut kept, snapshot.sequence()).is_none();
+        kept.push_back((time, snapshot));
+        if kept.len() > KEPT_MAX {
+            kept.pop_front();
+        }
+        is_new
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(Instant, Snapshot)>> {
-        self.0.lock().expect("nothing under this lock panics")
+    /// When the oldest is to be forgotten.
+    fn due(&self, time: Instant) -> Option<Instant> {
+        self.at(time).front().map(|(since, _)| *since + KEPT_TIME)
+    }
+
+    /// What is still kept at a time.
+    fn at(&self, time: Instant) -> MutexGuard<'_, VecDeque<(Instant, Snapshot)>> {
+        let mut kept = self.0.lock().expect("nothing under this lock panics");
+        while kept.front().is_some_and(|(since, _)| time.duration_since(*since) >= KEPT_TIME) {
+            kept.pop_front();
+        }
+        kept
     }
 }
 
-/// Forgets what is too old or too much.
-fn forget(kept: &mut VecDeque<(Instant, Snapshot)>) {
-    while kept.len() > KEPT_MAX || kept.front().is_some_and(|(since, _)| since.elapsed() >= KEPT_TIME)
-    {
-        kept.pop_front();
-    }
+fn take(kept: &mut VecDeque<(Instant, Snapshot)>, sequence: u64) -> Option<Snapshot> {
+    let at = kept.iter().position(|(_, kept)| kept.sequence() == sequence)?;
+    kept.remove(at).map(|(_, snapshot)| snapshot)
 }
 
 #[cfg(test)]
@@ -157,28 +162,25 @@ mod tests {
         }
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn snapshots_are_kept_for_a_minute_after_their_last_page() {
+    #[test]
+    fn snapshots_are_kept_for_a_minute_after_their_last_page() {
         let store = Store::in_memory([("one", Schema::new())]);
         let kept = Kept::default();
-        let now = || panic!("the token says which");
-        let token = kept.next(store.snapshot(), 5, 1);
-        tokio::time::advance(KEPT_TIME / 2).await;
-        assert_eq!(kept.begin(&token, 1, now).unwrap().1, 5);
-        assert_eq!(kept.begin(&token, 2, now).err().unwrap().reason, "INVALID_PAGE_TOKEN");
-        assert_eq!(kept.begin("x", 1, now).err().unwrap().reason, "INVALID_PAGE_TOKEN");
-        tokio::time::advance(KEPT_TIME - Duration::from_millis(1)).await;
-        assert!(kept.begin(&token, 1, now).is_ok());
-        tokio::time::advance(KEPT_TIME).await;
-        assert_eq!(kept.begin(&token, 1, now).err().unwrap().reason, "SNAPSHOT_EXPIRED");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn snapshots_that_nobody_asks_for_are_forgotten() {
-        let store = Store::in_memory([("one", Schema::new())]);
-        let kept = Kept::default();
-        kept.next(store.snapshot(), 5, 1);
-        tokio::time::sleep(KEPT_TIME * 2).await;
-        assert!(kept.lock().is_empty());
+        let start = Instant::now();
+        let token = Token { snapshot: 0, after: 5, asked: 1 }.write();
+        let begin = |asked, time| {
+            let now = || panic!("the token says which");
+            let begun = kept.begin(&token, asked, time, now);
+            begun.map(|(_, after)| after).map_err(|refusal| refusal.reason)
+        };
+        assert_eq!(begin(1, start), Err("SNAPSHOT_EXPIRED"));
+        assert!(kept.keep(store.snapshot(), start));
+        assert_eq!(begin(2, start), Err("INVALID_PAGE_TOKEN"));
+        let later = start + KEPT_TIME - Duration::from_millis(1);
+        assert_eq!(begin(1, later), Ok(5));
+        assert!(!kept.keep(store.snapshot(), later), "it is the same one");
+        assert_eq!(kept.due(later), Some(later + KEPT_TIME));
+        assert_eq!(begin(1, later + KEPT_TIME), Err("SNAPSHOT_EXPIRED"));
+        assert_eq!(kept.due(later), None);
     }
 }

@@ -216,7 +216,7 @@ impl From<CommitError> for Refusal {
             CommitError::SnapshotExpired { at, .. } => Refusal::expired(at, message),
             CommitError::ReadOnly { .. } => Refusal::new(Code::Unavailable, "READ_ONLY", message),
             CommitError::Unknown { cause } => Refusal::unknown(&cause),
-            CommitError::TooLarge { .. } => {
+            CommitError::TooLarge { .. } | CommitError::TooManyBytes { .. } => {
                 Refusal::too_large("writes", message, "write it in several transactions")
             }
             _ => Refusal::new(Code::Internal, "INTERNAL", message),

@@ -1,15 +1,18 @@
 //! Commits: a transaction is built on what is there, committed, and built again when another was faster in what its
 //! client did not ask about.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use sakuin_live::{CommitError, Committed, Conflict, Store, Transaction};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::timeout};
 
 use super::refusal::Refusal;
 
 /// How often a transaction is built again.
 const ATTEMPTS_MAX: usize = 8;
+
+/// How long what was faster may take to the disk.
+const PUBLISHED_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The longest name of a request.
 const REQUEST_BYTES_MAX: usize = 128;
@@ -102,6 +105,6 @@ pub(crate) async fn published(store: &Arc<Store>, sequence: u64) {
     store.when_published(sequence - 1, move || {
         let _ = sender.send(());
     });
-    // Nothing comes any more of a store that was closed.
-    let _ = receiver.await;
+    // Nothing comes any more of a store that was closed, or whose disk fails meanwhile.
+    let _ = timeout(PUBLISHED_TIME_MAX, receiver).await;
 }
