@@ -62,7 +62,7 @@ mod schedules;
 pub use assignment::Assignment;
 pub use durability::Durability;
 pub use error::{CommitError, Conflict, OpenError, ValueError};
-pub use filter::Filter;
+pub use filter::{Filter, FilterError};
 pub use nearest::{Nearest, Neighbor, Neighbors};
 pub use schema::{Attribute, IndexKind, Metric, Schema, Type, VECTOR, Vectors};
 pub use snapshot::{Record, Snapshot};
