@@ -44,8 +44,8 @@ const STATE: &str = "state";
 /// What this writes, as the first number of the state. A file that says more is from a later version.
 const FORMAT: u64 = 1;
 
-/// The pages that redb keeps: only folds read any.
-const CACHE: usize = 32 << 20;
+/// The pages that redb keeps. Only folds read any, and those in order, so that more would be memory for nothing.
+const CACHE: usize = 8 << 20;
 
 /// The log is folded once it is longer than this, and than a quarter of the image.
 pub(crate) const FOLD_AT: u64 = 64 << 20;

@@ -97,7 +97,9 @@ impl Table {
         let indexes = attributes.map(|(place, attribute)| {
             let kind = attribute.index?;
             let rows = self.rows.iter_from(1);
-            let entries = rows.filter_map(|(id, row)| Some((row.cell(place)?, id))).collect();
+            // Room for all at once, which is given back as a whole.
+            let mut entries = Vec::with_capacity(self.rows.count() as usize);
+            entries.extend(rows.filter_map(|(id, row)| Some((row.cell(place)?, id))));
             Some(Index::of(kind, entries))
         });
         self.indexes = indexes.collect();
