@@ -1,9 +1,13 @@
 //! Which records a search wants. A filter is checked against its table once and decides about a record from its
 //! cells alone, so that the committer can ask of any change whether it would have changed an answer.
 
+mod parse;
+
 use std::ops::{Bound, RangeBounds};
 
-use crate::{Schema, Value, ValueError, schema::Cells, value::Cell};
+use crate::{Record, Schema, Type, Value, ValueError, schema::Cells, value::Cell};
+
+pub use parse::FilterError;
 
 /// What a record must be like: all of its conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,6 +69,35 @@ impl Filter {
     pub fn and(mut self, other: Filter) -> Filter {
         self.conditions.extend(other.conditions);
         self
+    }
+
+    /// Whether it wants every record.
+    pub fn is_all(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
+    /// Whether it wants this record, as a search would.
+    pub fn matches(&self, record: &Record) -> bool {
+        self.conditions.iter().all(|(attribute, condition)| {
+            let cell = record.value(attribute).and_then(|value| value.cell());
+            let bound = |bound: &Bound<Value>| bound.as_ref().map(Value::cell);
+            match (condition, cell) {
+                (Condition::Missing, cell) => cell.is_none(),
+                (_, None) => false,
+                (Condition::Equal(value), cell) => value.cell() == cell,
+                (Condition::Within(from, to), cell) => (bound(from), bound(to)).contains(&cell),
+            }
+        })
+    }
+
+    /// Whether an index finds its records by a value that is likely to be that of few: a search then costs less than
+    /// it takes to hand it to another thread.
+    pub fn is_quick(&self, schema: &Schema) -> bool {
+        self.conditions.iter().any(|(name, condition)| {
+            let attribute = schema.attributes().iter().find(|attribute| attribute.name == *name);
+            matches!(condition, Condition::Equal(_))
+                && attribute.is_some_and(|it| it.index.is_some() && it.values != Type::Bool)
+        })
     }
 
     pub(crate) fn check(&self, schema: &Schema) -> Result<Checked, ValueError> {

@@ -267,14 +267,15 @@ fn sum(one: &[f32], other: &[f32], of: impl Fn(f64, f64) -> f64) -> f64 {
     sums[0]
 }
 
-/// Asks for something that will be looked at soon.
+/// Asks for something that will be looked at soon. It is brought as near as the second cache: more can be under way
+/// there at once than to the first, and that is what a pass over large tables waits for.
 pub(crate) fn prefetch<T: ?Sized>(soon: &T) {
     const LINE: usize = 64;
     #[cfg(target_arch = "x86_64")]
     for at in (0..size_of_val(soon)).step_by(LINE) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: within what is borrowed; and asking for memory reads none.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(soon).cast::<i8>().add(at)) };
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(soon).cast::<i8>().add(at)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (soon, LINE);

@@ -102,6 +102,13 @@ impl Type {
     }
 }
 
+impl Type {
+    /// Whether its values are kept as words.
+    pub(crate) fn is_word(self) -> bool {
+        !matches!(self, Type::Text | Type::Bytes | Type::Vector)
+    }
+}
+
 impl fmt::Display for Type {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())

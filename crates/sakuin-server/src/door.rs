@@ -21,6 +21,7 @@ use crate::{
     connection::{UnderWay, Watch},
     counters::Door,
     event_loop::Local,
+    grpc,
     log::Line,
     lookup::{self, Target},
     proxy,
@@ -122,6 +123,10 @@ impl Service {
         if uri.path_and_query().is_some_and(|address| address.as_str().len() > URI_BYTES_MAX) {
             return Step::Now(too_long().into_problem());
         }
+        if grpc::is_call(request.method(), request.headers()) {
+            *door = Door::Grpc;
+            return self.call(serving, lent);
+        }
         if let Some(target) = serving.lookup.find(request.method(), uri) {
             *door = Door::Lookup;
             return self
@@ -144,6 +149,14 @@ impl Service {
             let Ok(response) = answer.await;
             response.map(Body::from)
         }))
+    }
+
+    fn call(&self, serving: &Serving, lent: &mut Lent) -> Step {
+        if lent.whole().version() < Version::HTTP_2 {
+            return Step::Now(grpc::too_old().into_problem());
+        }
+        let answer = serving.services.call(lent.take(), self.watch.wait());
+        Step::Later(Box::pin(async { answer.await.map(Body::from) }))
     }
 
     fn table(
@@ -235,12 +248,16 @@ fn finish(
     line: Option<Line>,
     mut response: Response<Body>,
 ) -> Response<Body> {
-    local.counters().answered(door, response.status());
+    let status = match door {
+        Door::Grpc if response.status() == StatusCode::OK => grpc::status(response.headers()),
+        _ => response.status(),
+    };
+    local.counters().answered(door, status);
     if form.is_http1 && local.state.is_stopping() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if let Some(line) = line {
-        line.end(response.status());
+        line.end(status);
     }
     // The length of a body that is sent is written with it.
     if form.is_head

@@ -41,9 +41,6 @@ const WORTH_THREADS: usize = 2 << 20;
 /// Vectors asked for together.
 const BATCH: usize = 16;
 
-/// Pages asked for ahead.
-const AHEAD: usize = 2;
-
 /// One search in a pass.
 struct Scan<'s> {
     sought: &'s Sought,
@@ -163,8 +160,12 @@ impl<'t> Pass<'t> {
         parts: &mut [Part],
         bounds: &mut [Bounds; ABREAST],
     ) {
-        if let Some((_, soon)) = self.pages.get(at + AHEAD) {
-            kernels::prefetch(*soon);
+        // What a page is told by is asked for first, since that says where its codes are.
+        if let Some((_, later)) = self.pages.get(at + 2) {
+            kernels::prefetch(*later);
+        }
+        if let Some((_, next)) = self.pages.get(at + 1) {
+            kernels::prefetch(&*next.codes().steps);
         }
         let codes = self.pages[at].1.codes();
         let most = self.pages.len() * SLOTS / TELLING / self.threads + 256;

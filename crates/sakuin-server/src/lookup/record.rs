@@ -150,7 +150,7 @@ impl From<AnswerError> for Fault {
 
 impl Fault {
     /// A key that its table does not allow.
-    pub(super) fn of_key(error: &sakuin::KeyError) -> Fault {
+    pub(crate) fn of_key(error: &sakuin::KeyError) -> Fault {
         Fault::bad_request(error.to_string(), format!("a `{}` is {}", error.part, error.wanted))
     }
 

@@ -13,6 +13,7 @@
 //! - `http2`: many requests on one connection
 //! - `connections`: slow clients, draining, loops that share connections
 //! - `proxy`: a caching proxy before a scripted origin
+//! - `grpc`: calls of gRPC, in files of their own
 //! - `reload`: a changed configuration and a changed certificate under load
 //! - `admin`: what the admin door tells, and to whom
 
@@ -24,6 +25,7 @@ mod config;
 mod connections;
 mod description;
 mod feed;
+mod grpc;
 mod http2;
 mod live_http;
 mod lookup;
