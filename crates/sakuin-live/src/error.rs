@@ -80,7 +80,7 @@ fn describe(records: usize, searches: &[usize]) -> String {
     format!("{records} record(s) and {} search(es)", searches.len())
 }
 
-/// Why a transaction was not committed. Nothing of it was written.
+/// Why a transaction was not committed. Nothing of it was written, unless it says that this is unknown.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CommitError {
@@ -106,11 +106,10 @@ pub enum CommitError {
         /// The oldest sequence that changes are known since.
         oldest: u64,
     },
-    /// The disk failed, so that nothing more is written; reading goes on. Whether a commit that was under way is on
-    /// the disk is known after a restart.
-    #[error("the store writes no more since its disk failed: {cause}")]
+    /// The disk failed or the store was closed, so that nothing more is written; reading goes on.
+    #[error("the store writes no more: {cause}")]
     ReadOnly {
-        /// What the disk said.
+        /// What happened.
         cause: String,
     },
     /// The disk failed while this was written: whether it is on the disk is known after a restart.
@@ -127,6 +126,14 @@ pub enum CommitError {
         /// How many there may be.
         most: usize,
     },
+    /// Text, bytes and vectors to be written were longer than those of one transaction may be.
+    #[error("{bytes} bytes of values are more than the {most} that a transaction may have")]
+    TooManyBytes {
+        /// How many there were.
+        bytes: usize,
+        /// How many there may be.
+        most: usize,
+    },
 }
 
 /// Why a store could not be opened. Nothing of it was changed.
@@ -140,6 +147,12 @@ pub enum OpenError {
         path: PathBuf,
         /// What went wrong.
         cause: String,
+    },
+    /// Another process has the file open.
+    #[error("{path} is open in another process")]
+    InUse {
+        /// The file.
+        path: PathBuf,
     },
     /// The file is damaged.
     #[error("{path} is damaged: {what}")]
@@ -159,4 +172,19 @@ pub enum OpenError {
         /// What does not fit.
         cause: String,
     },
+}
+
+impl OpenError {
+    /// What would do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            OpenError::InUse { .. } => Some(
+                "one process at a time has a store: ask the server that has it, over HTTP or gRPC, or stop it first",
+            ),
+            OpenError::Schema { .. } => Some(
+                "write the attributes as they were; or export the records, name another `path`, and import them",
+            ),
+            OpenError::File { .. } | OpenError::Damaged { .. } => None,
+        }
+    }
 }

@@ -1,9 +1,13 @@
 //! Which records a search wants. A filter is checked against its table once and decides about a record from its
 //! cells alone, so that the committer can ask of any change whether it would have changed an answer.
 
+mod parse;
+
 use std::ops::{Bound, RangeBounds};
 
-use crate::{Schema, Value, ValueError, schema::Cells, value::Cell};
+use crate::{Record, Schema, Type, Value, ValueError, schema::Cells, value::Cell};
+
+pub use parse::FilterError;
 
 /// What a record must be like: all of its conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,6 +71,35 @@ impl Filter {
         self
     }
 
+    /// Whether it wants every record.
+    pub fn is_all(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
+    /// Whether it wants this record, as a search would.
+    pub fn matches(&self, record: &Record) -> bool {
+        self.conditions.iter().all(|(attribute, condition)| {
+            let cell = record.value(attribute).and_then(|value| value.cell());
+            let bound = |bound: &Bound<Value>| bound.as_ref().map(Value::cell);
+            match (condition, cell) {
+                (Condition::Missing, cell) => cell.is_none(),
+                (_, None) => false,
+                (Condition::Equal(value), cell) => value.cell() == cell,
+                (Condition::Within(from, to), cell) => (bound(from), bound(to)).contains(&cell),
+            }
+        })
+    }
+
+    /// Whether an index finds its records by a value that is likely to be that of few: a search then costs less than
+    /// it takes to hand it to another thread.
+    pub fn is_quick(&self, schema: &Schema) -> bool {
+        self.conditions.iter().any(|(name, condition)| {
+            let attribute = schema.attributes().iter().find(|attribute| attribute.name == *name);
+            matches!(condition, Condition::Equal(_))
+                && attribute.is_some_and(|it| it.index.is_some() && it.values != Type::Bool)
+        })
+    }
+
     pub(crate) fn check(&self, schema: &Schema) -> Result<Checked, ValueError> {
         let conditions = self.conditions.iter().map(|(attribute, condition)| {
             let cell = |value: &Value| schema.cell(attribute, value).map(|(_, cell)| cell);
@@ -103,6 +136,49 @@ impl Checked {
 }
 
 impl Wanted {
+    /// The least and the greatest word that is wanted; none if no word is.
+    pub(crate) fn words(&self) -> Option<(u64, u64)> {
+        let word = |cell: &Cell| match cell {
+            Cell::Word(word) => Some(*word),
+            Cell::Blob(_) => None,
+        };
+        match self {
+            Wanted::Missing => None,
+            Wanted::Equal(cell) => word(cell).map(|word| (word, word)),
+            Wanted::Within(from, to) => {
+                let least = match from {
+                    Bound::Unbounded => 0,
+                    Bound::Included(cell) => word(cell)?,
+                    Bound::Excluded(cell) => word(cell)?.checked_add(1)?,
+                };
+                let most = match to {
+                    Bound::Unbounded => u64::MAX,
+                    Bound::Included(cell) => word(cell)?,
+                    Bound::Excluded(cell) => word(cell)?.checked_sub(1)?,
+                };
+                Some((least, most))
+            }
+        }
+    }
+
+    /// Whether these bytes are wanted, or that there are none.
+    pub(crate) fn matches_blob(&self, blob: Option<&[u8]>) -> bool {
+        let bytes = |cell: &Cell| match cell {
+            Cell::Blob(bytes) => bytes.clone(),
+            Cell::Word(_) => unreachable!("a filter fits its table"),
+        };
+        match (self, blob) {
+            (Wanted::Missing, blob) => blob.is_none(),
+            (_, None) => false,
+            (Wanted::Equal(Cell::Blob(wanted)), Some(blob)) => **wanted == *blob,
+            (Wanted::Equal(Cell::Word(_)), Some(_)) => false,
+            (Wanted::Within(from, to), Some(blob)) => {
+                let (from, to) = (from.as_ref().map(bytes), to.as_ref().map(bytes));
+                (from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it)).contains(blob)
+            }
+        }
+    }
+
     fn matches(&self, cell: Option<&Cell>) -> bool {
         match (self, cell) {
             (Wanted::Missing, cell) => cell.is_none(),

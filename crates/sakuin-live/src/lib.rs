@@ -25,6 +25,8 @@
 mod assignment;
 mod durability;
 mod error;
+#[cfg(feature = "exchange")]
+pub mod exchange;
 mod filter;
 pub mod json;
 mod nearest;
@@ -34,16 +36,33 @@ mod store;
 mod transaction;
 mod value;
 
-mod index;
+mod committer;
+mod published;
+mod requests;
 mod ring;
+
+mod index;
+mod kernels;
 mod rows;
 mod table;
 mod text;
+mod tree;
+mod vectors;
+
+mod bytes;
+mod disk;
+mod frame;
+mod layout;
+mod log;
+mod sync;
+
+#[cfg(test)]
+mod schedules;
 
 pub use assignment::Assignment;
 pub use durability::Durability;
 pub use error::{CommitError, Conflict, OpenError, ValueError};
-pub use filter::Filter;
+pub use filter::{Filter, FilterError};
 pub use nearest::{Nearest, Neighbor, Neighbors};
 pub use schema::{Attribute, IndexKind, Metric, Schema, Type, VECTOR, Vectors};
 pub use snapshot::{Record, Snapshot};

@@ -1,6 +1,15 @@
 //! Which vectors are nearest to one, exactly: as if every one had been compared.
 
-use crate::{Filter, Metric, Record, ValueError, rows::Row, schema::Schema, table::Table};
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+use std::{cmp::Ordering, collections::BinaryHeap};
+
+use crate::{Filter, Metric, Record, ValueError, filter::Checked, kernels, schema::Schema};
+
+pub(crate) use scan::search;
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,43 +51,111 @@ impl Nearest {
     }
 }
 
-/// The ids and scores of the nearest rows: what every faster way is held against.
-pub(crate) fn plainly<'t>(
-    table: &'t Table,
-    nearest: &Nearest,
-) -> Result<Vec<(u64, Row<'t>, f64)>, ValueError> {
-    let (place, metric) = checked(&table.schema, nearest)?;
-    let rows = table.search(&nearest.filter.check(&table.schema)?).into_iter();
-    let mut found: Vec<_> = rows
-        .filter_map(|(id, row)| {
-            let crate::Value::Vector(vector) = row.cell(place)?.value(crate::Type::Vector) else {
-                return None;
-            };
-            Some((id, row, score(metric, &nearest.vector, &vector)))
-        })
-        .collect();
-    let greater_is_nearer = metric != Metric::L2;
-    found.sort_by(|(a, _, near), (b, _, far)| {
-        let order = if greater_is_nearer { far.total_cmp(near) } else { near.total_cmp(far) };
-        order.then(a.cmp(b))
-    });
-    found.truncate(nearest.count);
-    Ok(found)
+/// A search that fits its table.
+#[derive(Clone, Debug)]
+pub(crate) struct Sought {
+    pub(crate) vector: Box<[f32]>,
+    pub(crate) count: usize,
+    pub(crate) metric: Metric,
+    pub(crate) filter: Checked,
+    /// The vector's length.
+    norm: f64,
 }
 
-fn checked(schema: &Schema, nearest: &Nearest) -> Result<(usize, Metric), ValueError> {
-    let vectors = schema.vectors().ok_or(ValueError::NoVectors)?;
-    let (place, _) = schema.cell(crate::VECTOR, &nearest.vector.as_slice().into())?;
-    Ok((place, nearest.metric.unwrap_or(vectors.metric)))
+/// A record that may be among the nearest. The nearer is the lesser, and of two as near the one with the lower id.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ranked {
+    /// The greater, the nearer.
+    rank: f64,
+    pub(crate) id: u64,
 }
 
-fn score(metric: Metric, one: &[f32], other: &[f32]) -> f64 {
-    let sum = |of: fn(f64, f64) -> f64| -> f64 {
-        one.iter().zip(other).map(|(a, b)| of(f64::from(*a), f64::from(*b))).sum()
-    };
-    match metric {
-        Metric::Dot => sum(|a, b| a * b),
-        Metric::Cosine => sum(|a, b| a * b) / (sum(|a, _| a * a).sqrt() * sum(|_, b| b * b).sqrt()),
-        Metric::L2 => sum(|a, b| (a - b) * (a - b)).sqrt(),
+/// The nearest so far, up to a number of them.
+pub(crate) struct Top {
+    count: usize,
+    found: BinaryHeap<Ranked>,
+}
+
+impl Nearest {
+    pub(crate) fn check(&self, schema: &Schema) -> Result<Sought, ValueError> {
+        let vectors = schema.vectors().ok_or(ValueError::NoVectors)?;
+        schema.cell(crate::VECTOR, &self.vector.as_slice().into())?;
+        let metric = self.metric.unwrap_or(vectors.metric);
+        let norm = kernels::product(&self.vector, &self.vector).sqrt();
+        if metric == Metric::Cosine && norm == 0.0 {
+            return Err(ValueError::NoDirection);
+        }
+        let (vector, filter) = (self.vector.clone().into(), self.filter.check(schema)?);
+        Ok(Sought { vector, count: self.count, metric, filter, norm })
+    }
+}
+
+impl Sought {
+    /// How near a vector is; none if it has no direction and that is what counts.
+    pub(crate) fn rank(&self, id: u64, vector: &[f32]) -> Option<Ranked> {
+        let rank = match self.metric {
+            Metric::Dot => kernels::product(&self.vector, vector),
+            Metric::L2 => -kernels::distance(&self.vector, vector).sqrt(),
+            Metric::Cosine => {
+                let norm = kernels::product(vector, vector).sqrt();
+                if norm == 0.0 {
+                    return None;
+                }
+                kernels::product(&self.vector, vector) / (self.norm * norm)
+            }
+        };
+        Some(Ranked { rank, id })
+    }
+
+    /// What a caller is told.
+    pub(crate) fn score(&self, ranked: Ranked) -> f64 {
+        match self.metric {
+            Metric::L2 => -ranked.rank,
+            _ => ranked.rank,
+        }
+    }
+}
+
+impl Eq for Ranked {}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Ranked) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Ranked) -> Ordering {
+        other.rank.total_cmp(&self.rank).then(self.id.cmp(&other.id))
+    }
+}
+
+impl Top {
+    pub(crate) fn of(count: usize) -> Top {
+        Top { count, found: BinaryHeap::new() }
+    }
+
+    fn offer(&mut self, ranked: Ranked) {
+        if self.found.len() < self.count {
+            self.found.push(ranked);
+        } else if let Some(mut last) = self.found.peek_mut()
+            && ranked < *last
+        {
+            *last = ranked;
+        }
+    }
+
+    pub(crate) fn extend(&mut self, ranked: impl IntoIterator<Item = Ranked>) {
+        ranked.into_iter().for_each(|ranked| self.offer(ranked));
+    }
+
+    /// The last of them, once there are as many as are wanted: who is not before it is not among them.
+    pub(crate) fn last(&self) -> Option<Ranked> {
+        self.found.peek().filter(|_| self.found.len() == self.count).copied()
+    }
+
+    /// The nearest first.
+    pub(crate) fn sorted(self) -> Vec<Ranked> {
+        self.found.into_sorted_vec()
     }
 }

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use crate::{error::CommitError, schema::Cells, transaction::Searched};
+use crate::{error::CommitError, schema::Cells, transaction::Searched, value::Cell};
 
 /// The changes of the latest commits, one after another without a gap.
 #[derive(Default)]
@@ -12,6 +12,7 @@ pub(crate) struct Ring {
     latest: u64,
     commits: VecDeque<Arc<[Change]>>,
     changes: usize,
+    bytes: usize,
 }
 
 /// What a commit did to one record.
@@ -25,16 +26,41 @@ pub(crate) struct Change {
 /// Changes that are remembered.
 const CHANGES_MAX: usize = 1 << 20;
 
+/// Bytes of text, bytes and vectors in them.
+const BYTES_MAX: usize = 64 << 20;
+
 impl Ring {
+    /// Of which the latest commit is this one, and none is remembered.
+    pub(crate) fn after(sequence: u64) -> Ring {
+        Ring { latest: sequence, ..Ring::default() }
+    }
+
     pub(crate) fn push(&mut self, changes: Vec<Change>) {
         self.latest += 1;
         self.changes += changes.len();
+        self.bytes += weight(&changes);
         self.commits.push_back(changes.into());
-        while self.changes > CHANGES_MAX
+        while (self.changes > CHANGES_MAX || self.bytes > BYTES_MAX)
             && let Some(oldest) = self.commits.pop_front()
         {
-            self.changes -= oldest.len();
+            self.forget(&oldest);
         }
+    }
+
+    /// Forgets every commit after `sequence`.
+    pub(crate) fn truncate(&mut self, sequence: u64) {
+        while self.latest > sequence
+            && let Some(latest) = self.commits.pop_back()
+        {
+            self.latest -= 1;
+            self.forget(&latest);
+        }
+        self.latest = sequence;
+    }
+
+    fn forget(&mut self, commit: &[Change]) {
+        self.changes -= commit.len();
+        self.bytes -= weight(commit);
     }
 
     /// Every commit after `sequence`, the oldest first.
@@ -49,6 +75,19 @@ impl Ring {
         let skipped = (sequence - oldest) as usize;
         Ok((oldest + 1..).zip(&self.commits).skip(skipped))
     }
+}
+
+fn weight(changes: &[Change]) -> usize {
+    changes.iter().flat_map(|change| [&change.before, &change.after]).flatten().map(bytes_of).sum()
+}
+
+/// The bytes of a record's cells beside what every record has.
+pub(crate) fn bytes_of(cells: &Cells) -> usize {
+    let blobs = cells.iter().map(|cell| match cell {
+        Some(Cell::Blob(blob)) => blob.len(),
+        _ => 0,
+    });
+    blobs.sum()
 }
 
 impl Change {

@@ -1,33 +1,29 @@
-//! The records of a table: columns in pages of 64, under a tree that shares with every older version of itself
-//! what has not changed since.
+//! The records of a table: columns in pages of 64, and their vectors beside them in pages of their own.
 //!
-//! A change copies one page and the few nodes above it, unless nobody else has them. Ids count from 1 and are the
-//! way down the tree, so nothing is searched.
+//! A change copies the page it changes, and the page of vectors only if it changes a vector. Ids count from 1 and are
+//! the way down to a page, so nothing is searched.
 
 use std::{array, sync::Arc};
 
-use crate::{Schema, schema::Cells, value::Cell};
+use crate::{
+    Schema, Type,
+    filter::{Checked, Wanted},
+    kernels,
+    schema::Cells,
+    tree::Tree,
+    value::Cell,
+    vectors::{self, VectorPage},
+};
 
-const SLOTS: usize = 64;
-const FANOUT: usize = 32;
+/// Records of a page; one bit each makes a word.
+pub(crate) const SLOTS: usize = 64;
 
-/// The records of a table at one moment. A copy costs one counter.
+/// The records of a table at one moment. A copy costs two counters.
 #[derive(Clone)]
 pub(crate) struct Rows {
-    root: Option<Arc<Node>>,
-    /// Levels of nodes above the pages.
-    height: u32,
+    pages: Tree<Page>,
+    vectors: Tree<VectorPage>,
     count: u64,
-}
-
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most are pages, and each is behind a counter of its own"
-)]
-#[derive(Clone)]
-enum Node {
-    Inner([Option<Arc<Node>>; FANOUT]),
-    Page(Page),
 }
 
 /// Up to 64 records with neighbouring ids.
@@ -44,21 +40,29 @@ pub(crate) struct Page {
     reason = "most columns are words, copied with their page at once"
 )]
 #[derive(Clone)]
-enum Column {
-    Words { present: u64, words: [u64; SLOTS] },
+pub(crate) enum Column {
+    Words {
+        present: u64,
+        words: [u64; SLOTS],
+    },
     Blobs(Box<[Option<Arc<[u8]>>; SLOTS]>),
+    /// Kept beside the pages.
+    Vectors {
+        present: u64,
+    },
 }
 
 /// One record where it lies.
 #[derive(Clone, Copy)]
 pub(crate) struct Row<'a> {
+    id: u64,
     page: &'a Page,
-    slot: usize,
+    vectors: &'a Tree<VectorPage>,
 }
 
 impl Rows {
     pub(crate) fn new() -> Rows {
-        Rows { root: None, height: 0, count: 0 }
+        Rows { pages: Tree::new(), vectors: Tree::new(), count: 0 }
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -66,45 +70,32 @@ impl Rows {
     }
 
     pub(crate) fn get(&self, id: u64) -> Option<Row<'_>> {
-        let (page, slot) = place(id)?;
-        if page >= capacity(self.height) {
-            return None;
-        }
-        let mut node = self.root.as_deref()?;
-        let mut level = self.height;
-        loop {
-            match node {
-                Node::Inner(children) => {
-                    level -= 1;
-                    node = children[child(page, level)].as_deref()?;
-                }
-                Node::Page(page) => return page.row(slot),
-            }
-        }
+        let (page, _) = place(id)?;
+        self.row(id, self.pages.get(page)?)
     }
 
-    /// Those of these records that are there. The ways down are taken side by side: far apart as records are, each
-    /// step waits for memory, and so they wait together.
+    /// Every page of vectors by its number: that of its records' page.
+    pub(crate) fn vector_pages(&self) -> impl Iterator<Item = (u64, &VectorPage)> {
+        self.vectors.iter_from(0)
+    }
+
+    pub(crate) fn page(&self, number: u64) -> Option<&Page> {
+        self.pages.get(number)
+    }
+
+    /// Those of these records that are there.
     pub(crate) fn many(&self, ids: &[u64]) -> Vec<(u64, Row<'_>)> {
         const ABREAST: usize = 16;
         let mut found = Vec::with_capacity(ids.len());
         for ids in ids.chunks(ABREAST) {
-            let mut nodes = [None; ABREAST];
-            for (node, id) in nodes.iter_mut().zip(ids) {
-                let is_inside = place(*id).is_some_and(|(page, _)| page < capacity(self.height));
-                *node = self.root.as_deref().filter(|_| is_inside);
-            }
-            for level in (0..self.height).rev() {
-                for (node, id) in nodes.iter_mut().zip(ids) {
-                    if let (Some(Node::Inner(children)), Some((page, _))) = (*node, place(*id)) {
-                        *node = children[child(page, level)].as_deref();
-                    }
-                }
-            }
-            found.extend(nodes.iter().zip(ids).filter_map(|(node, id)| match (node, place(*id)) {
-                (Some(Node::Page(page)), Some((_, slot))) => Some((*id, page.row(slot)?)),
-                _ => None,
-            }));
+            let numbers = array::from_fn(|at| Some(place(*ids.get(at)?)?.0));
+            let pages = self.pages.many::<ABREAST>(numbers);
+            found.extend(
+                pages
+                    .into_iter()
+                    .zip(ids)
+                    .filter_map(|(page, id)| Some((*id, self.row(*id, page?)?))),
+            );
         }
         found
     }
@@ -112,106 +103,101 @@ impl Rows {
     /// Puts a record in place of the one with its id, if there is one.
     pub(crate) fn set(&mut self, schema: &Schema, id: u64, version: u64, cells: &Cells) {
         let (at, slot) = place(id).expect("ids count from 1");
-        let page = self.page_mut(schema, at);
+        let page = self.pages.leaf_mut(at, || Page::new(schema));
         let is_new = page.live & (1 << slot) == 0;
         page.set(slot, version, cells);
         self.count += u64::from(is_new);
+        let (Some(place), Some(vectors)) = (schema.vector_place(), schema.vectors()) else {
+            return;
+        };
+        let before = self.vectors.get(at).and_then(|page| page.get(slot));
+        match &cells[place] {
+            Some(Cell::Blob(bytes)) if !before.is_some_and(|it| vectors::is_equal(it, bytes)) => {
+                let new = || VectorPage::new(vectors.dimensions);
+                self.vectors.leaf_mut(at, new).set(slot, bytes);
+            }
+            None if before.is_some() => self.remove_vector(at, slot),
+            _ => {}
+        }
     }
 
     /// Takes a record out that is there.
     pub(crate) fn remove(&mut self, schema: &Schema, id: u64) {
         let (at, slot) = place(id).expect("ids count from 1");
-        self.page_mut(schema, at).remove(slot);
+        self.pages.leaf_mut(at, || Page::new(schema)).remove(slot);
         self.count -= 1;
+        if self.vectors.get(at).is_some_and(|page| page.get(slot).is_some()) {
+            self.remove_vector(at, slot);
+        }
+    }
+
+    fn remove_vector(&mut self, page: u64, slot: usize) {
+        self.vectors.leaf_mut(page, || unreachable!("it was there")).remove(slot);
     }
 
     /// Every record from an id on, in the order of ids.
     pub(crate) fn iter_from(&self, first_id: u64) -> impl Iterator<Item = (u64, Row<'_>)> {
         let first_page = place(first_id).map_or(0, |(page, _)| page);
-        let mut waiting: Vec<(&Node, u64, u32)> = Vec::new();
-        waiting.extend(self.root.as_deref().map(|root| (root, 0, self.height)));
-        std::iter::from_fn(move || {
-            loop {
-                let (node, first, level) = waiting.pop()?;
-                match node {
-                    Node::Page(page) => return Some((page, first)),
-                    Node::Inner(children) => {
-                        let below = capacity(level - 1);
-                        let children = children.iter().enumerate().rev();
-                        waiting.extend(children.filter_map(|(at, node)| {
-                            let from = first + at as u64 * below;
-                            let is_before = from.saturating_add(below) <= first_page;
-                            let node = node.as_deref().filter(|_| !is_before)?;
-                            Some((node, from, level - 1))
-                        }));
-                    }
-                }
-            }
-        })
-        .flat_map(|(page, number)| {
-            let first = number * SLOTS as u64 + 1;
-            (0..SLOTS).filter_map(move |slot| Some((first + slot as u64, page.row(slot)?)))
-        })
-        .skip_while(move |(id, _)| *id < first_id)
+        self.pages
+            .iter_from(first_page)
+            .flat_map(|(number, page)| self.of_page(number, page, page.live))
+            .skip_while(move |(id, _)| *id < first_id)
     }
 
-    /// The page to be changed, with what leads to it copied where others share it.
-    fn page_mut(&mut self, schema: &Schema, page: u64) -> &mut Page {
-        while page >= capacity(self.height) {
-            let below = self.root.take();
-            self.height += 1;
-            if below.is_some() {
-                let mut children = array::from_fn(|_| None);
-                children[0] = below;
-                self.root = Some(Arc::new(Node::Inner(children)));
-            }
-        }
-        let empty = |level| match level {
-            0 => Arc::new(Node::Page(Page::new(schema))),
-            _ => Arc::new(Node::Inner(array::from_fn(|_| None))),
-        };
-        let mut level = self.height;
-        let mut node = Arc::make_mut(self.root.get_or_insert_with(|| empty(level)));
-        loop {
-            match node {
-                Node::Page(page) => return page,
-                Node::Inner(children) => {
-                    level -= 1;
-                    let below = &mut children[child(page, level)];
-                    node = Arc::make_mut(below.get_or_insert_with(|| empty(level)));
-                }
-            }
-        }
+    /// Every record that a filter wants, in the order of ids: 64 are decided about at a time.
+    pub(crate) fn matching(&self, filter: &Checked) -> impl Iterator<Item = (u64, Row<'_>)> {
+        self.pages
+            .iter_from(0)
+            .flat_map(move |(number, page)| self.of_page(number, page, page.matching(filter)))
+    }
+
+    /// The records of a page whose bits are set.
+    fn of_page<'a>(
+        &'a self,
+        number: u64,
+        page: &'a Page,
+        slots: u64,
+    ) -> impl Iterator<Item = (u64, Row<'a>)> {
+        ones(slots).map(move |slot| {
+            let id = id_of(number, slot);
+            (id, Row { id, page, vectors: &self.vectors })
+        })
+    }
+
+    fn row<'a>(&'a self, id: u64, page: &'a Page) -> Option<Row<'a>> {
+        let (_, slot) = place(id)?;
+        (page.live & (1 << slot) != 0).then_some(Row { id, page, vectors: &self.vectors })
     }
 }
 
 /// The page and the slot of an id.
-fn place(id: u64) -> Option<(u64, usize)> {
+pub(crate) fn place(id: u64) -> Option<(u64, usize)> {
     let at = id.checked_sub(1)?;
     Some((at / SLOTS as u64, (at % SLOTS as u64) as usize))
 }
 
-/// How many pages a tree of this height has room for.
-fn capacity(height: u32) -> u64 {
-    (FANOUT as u64).checked_pow(height).unwrap_or(u64::MAX)
+pub(crate) fn id_of(page: u64, slot: usize) -> u64 {
+    page * SLOTS as u64 + slot as u64 + 1
 }
 
-fn child(page: u64, level: u32) -> usize {
-    (page / capacity(level) % FANOUT as u64) as usize
+/// The places of the ones, the lowest first.
+pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let at = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (at < SLOTS).then_some(at)
+    })
 }
 
 impl Page {
     fn new(schema: &Schema) -> Page {
-        let column = |is_word| match is_word {
-            true => Column::Words { present: 0, words: [0; SLOTS] },
-            false => Column::Blobs(Box::new(array::from_fn(|_| None))),
+        let column = |of: Type| match of {
+            Type::Text | Type::Bytes => Column::Blobs(Box::new(array::from_fn(|_| None))),
+            Type::Vector => Column::Vectors { present: 0 },
+            _ => Column::Words { present: 0, words: [0; SLOTS] },
         };
-        let columns = schema.attributes().iter().map(|one| column(one.values.is_word())).collect();
+        let columns = schema.attributes().iter().map(|one| column(one.values)).collect();
         Page { live: 0, versions: [0; SLOTS], columns }
-    }
-
-    fn row(&self, slot: usize) -> Option<Row<'_>> {
-        (self.live & (1 << slot) != 0).then_some(Row { page: self, slot })
     }
 
     fn set(&mut self, slot: usize, version: u64, cells: &Cells) {
@@ -226,6 +212,15 @@ impl Page {
         self.live &= !(1 << slot);
         self.columns.iter_mut().for_each(|column| column.set(slot, None));
     }
+
+    /// Which of its records a filter wants.
+    pub(crate) fn matching(&self, filter: &Checked) -> u64 {
+        let wanted = filter.conditions().iter();
+        wanted.fold(self.live, |left, (place, wanted)| match left {
+            0 => 0,
+            left => left & self.columns[*place].matching(wanted, left),
+        })
+    }
 }
 
 impl Column {
@@ -238,30 +233,57 @@ impl Column {
             (Column::Words { present, .. }, _) => *present &= !(1 << slot),
             (Column::Blobs(blobs), Some(Cell::Blob(blob))) => blobs[slot] = Some(blob.clone()),
             (Column::Blobs(blobs), _) => blobs[slot] = None,
+            (Column::Vectors { present }, Some(_)) => *present |= 1 << slot,
+            (Column::Vectors { present }, None) => *present &= !(1 << slot),
         }
     }
 
-    fn cell(&self, slot: usize) -> Option<Cell> {
-        match self {
-            Column::Words { present, words } => {
-                (present & (1 << slot) != 0).then(|| Cell::Word(words[slot]))
+    /// Which of the slots have what is wanted; only `among` is looked at, where looking is dear.
+    fn matching(&self, wanted: &Wanted, among: u64) -> u64 {
+        match (self, wanted) {
+            (Column::Words { present, .. } | Column::Vectors { present }, Wanted::Missing) => {
+                !present
             }
-            Column::Blobs(blobs) => blobs[slot].clone().map(Cell::Blob),
+            (Column::Words { present, words }, wanted) => match wanted.words() {
+                Some((least, most)) => present & kernels::within(words, least, most),
+                None => 0,
+            },
+            (Column::Blobs(blobs), wanted) => ones(among)
+                .filter(|slot| wanted.matches_blob(blobs[*slot].as_deref()))
+                .fold(0, |found, slot| found | 1 << slot),
+            // Nothing else is asked of vectors.
+            (Column::Vectors { .. }, _) => 0,
         }
     }
 }
 
 impl Row<'_> {
+    fn slot(&self) -> usize {
+        ((self.id - 1) % SLOTS as u64) as usize
+    }
+
     pub(crate) fn version(&self) -> u64 {
-        self.page.versions[self.slot]
+        self.page.versions[self.slot()]
+    }
+
+    pub(crate) fn vector(&self) -> Option<&[f32]> {
+        let (page, slot) = place(self.id)?;
+        self.vectors.get(page)?.get(slot)
     }
 
     pub(crate) fn cell(&self, place: usize) -> Option<Cell> {
-        self.page.columns[place].cell(self.slot)
+        let slot = self.slot();
+        match &self.page.columns[place] {
+            Column::Words { present, words } => {
+                (present & (1 << slot) != 0).then(|| Cell::Word(words[slot]))
+            }
+            Column::Blobs(blobs) => blobs[slot].clone().map(Cell::Blob),
+            Column::Vectors { .. } => self.vector().map(vectors::cell),
+        }
     }
 
     pub(crate) fn cells(&self) -> Cells {
-        self.page.columns.iter().map(|column| column.cell(self.slot)).collect()
+        (0..self.page.columns.len()).map(|place| self.cell(place)).collect()
     }
 }
 

@@ -100,7 +100,10 @@ impl Type {
             Type::Vector => "a vector",
         }
     }
+}
 
+impl Type {
+    /// Whether its values are kept as words.
     pub(crate) fn is_word(self) -> bool {
         !matches!(self, Type::Text | Type::Bytes | Type::Vector)
     }
@@ -166,6 +169,12 @@ impl Schema {
     /// What its vectors are, if its records have any.
     pub fn vectors(&self) -> Option<&Vectors> {
         self.vectors.as_ref()
+    }
+
+    /// Where a record's vector is, if its records have any.
+    pub(crate) fn vector_place(&self) -> Option<usize> {
+        self.vectors?;
+        self.attributes.iter().position(|attribute| attribute.name == VECTOR)
     }
 
     /// Every attribute.

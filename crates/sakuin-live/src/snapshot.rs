@@ -3,8 +3,11 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    Filter, Nearest, Neighbor, Neighbors, Schema, Value, ValueError, nearest, rows::Row,
-    schema::Cells, table::Table,
+    Filter, Nearest, Neighbor, Neighbors, Schema, Value, ValueError,
+    nearest::{self, Ranked, Sought},
+    rows::Row,
+    schema::Cells,
+    table::Table,
 };
 
 /// All tables after one commit.
@@ -87,10 +90,22 @@ impl Snapshot {
     /// [`Store::nearest`]: crate::Store::nearest
     pub fn nearest(&self, table: &str, nearest: &Nearest) -> Result<Neighbors, ValueError> {
         let (_, table) = self.root.table(table)?;
-        let found = nearest::plainly(table, nearest)?
-            .into_iter()
-            .map(|(id, row, score)| Neighbor { record: Record::of(&table.schema, id, row), score });
-        Ok(Neighbors { snapshot: self.sequence(), found: found.collect() })
+        let sought = nearest.check(&table.schema)?;
+        let ranked = nearest::search(table, &[&sought]).remove(0);
+        Ok(self.neighbors(table, &sought, ranked))
+    }
+
+    pub(crate) fn neighbors(
+        &self,
+        table: &Table,
+        sought: &Sought,
+        ranked: Vec<Ranked>,
+    ) -> Neighbors {
+        let found = ranked.into_iter().filter_map(|ranked| {
+            let record = Record::of(&table.schema, ranked.id, table.get(ranked.id)?);
+            Some(Neighbor { record, score: sought.score(ranked) })
+        });
+        Neighbors { snapshot: self.sequence(), found: found.collect() }
     }
 }
 

@@ -1,32 +1,32 @@
-//! All live tables of a configuration, and the one place where they change.
+//! All live tables of a configuration.
 //!
-//! Commits go one after another through [`Committer`], which holds each against everything that was committed since
-//! its snapshot: strict serializability for whoever writes (Kung and Robinson, "On Optimistic Methods for
-//! Concurrency Control", 1981, validating backwards). Readers take the published root and wait for nobody.
+//! Readers take the published root and wait for nobody. Who writes goes through the one [`Committer`], directly, and
+//! where the store is durable waits for the thread of the log.
+//!
+//! [`Committer`]: crate::committer::Committer
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard},
-};
-
-use arc_swap::ArcSwap;
+use std::{path::Path, sync::Arc};
 
 use crate::{
-    Assignment, Conflict, Durability, Filter, Nearest, Neighbors, OpenError, Record, Schema,
-    Snapshot, Transaction, ValueError,
-    assignment::Assignments,
+    Assignment, Durability, Filter, Nearest, Neighbors, OpenError, Record, Schema, Snapshot,
+    Transaction, ValueError,
+    committer::{Committer, Group},
+    disk::{Disk, FOLD_AT, Opened},
     error::CommitError,
-    filter::Checked,
-    ring::{Change, Ring},
+    log::{self, Entered, Shared},
+    published::Published,
+    requests::Requests,
+    ring::Change,
     snapshot::Root,
+    sync::{Mutex, lock, mpsc, thread},
     table::Table,
-    transaction::Writes,
 };
 
-/// Live tables. Shared by threads as it is.
+/// Live tables. Shared by threads as it is. Dropped, it is closed: see [`Store::close`].
 pub struct Store {
-    published: ArcSwap<Root>,
-    committer: Mutex<Committer>,
+    shared: Arc<Shared>,
+    /// The thread that writes, if the store has a file.
+    log: Mutex<Option<thread::JoinHandle<Result<(), String>>>>,
 }
 
 /// What a commit wrote.
@@ -77,40 +77,59 @@ pub struct Status {
     pub read_only: Option<String>,
 }
 
-struct Committer {
-    root: Root,
-    ring: Ring,
-}
-
-/// Writes of one transaction.
-const WRITES_MAX: usize = 10_000;
-
 /// How often [`Store::update`] begins again.
 const ATTEMPTS_MAX: usize = 8;
 
 impl Store {
     /// Empty tables, in memory alone.
     pub fn in_memory<'n>(tables: impl IntoIterator<Item = (&'n str, Schema)>) -> Store {
-        let tables = tables.into_iter().map(|(name, schema)| Table::new(name, schema)).collect();
-        let root = Root { sequence: 0, tables };
-        let committer = Committer { root: root.clone(), ring: Ring::default() };
-        Store { published: ArcSwap::from_pointee(root), committer: Mutex::new(committer) }
+        let root = Root { sequence: 0, tables: new(tables) };
+        let durability = Durability::None;
+        let committer = Committer::new(root.clone(), Requests::default(), durability, None);
+        let shared = Shared::new(Published::new(root), durability, committer);
+        Store { shared: Arc::new(shared), log: Mutex::new(None) }
     }
 
     /// Opens the tables that a file keeps, or begins the file. Replays what was logged last; refuses a damaged file
-    /// and tables whose attributes the file knows otherwise.
+    /// and tables whose attributes the file knows otherwise. Takes a second for some million records.
     pub fn open<'n>(
         path: &Path,
         durability: Durability,
         tables: impl IntoIterator<Item = (&'n str, Schema)>,
     ) -> Result<Store, OpenError> {
-        let _ = (path, durability);
-        Ok(Store::in_memory(tables))
+        Store::with(Disk::open(path, new(tables), FOLD_AT)?, durability)
+    }
+
+    /// As [`Store::open`], on whatever takes the place of a file, and with a log that is folded once it is longer than
+    /// `fold_at` bytes: for tests of disks that fail.
+    #[doc(hidden)]
+    pub fn open_on<'n>(
+        backend: impl redb::StorageBackend,
+        durability: Durability,
+        tables: impl IntoIterator<Item = (&'n str, Schema)>,
+        fold_at: u64,
+    ) -> Result<Store, OpenError> {
+        Store::with(Disk::open_on(backend, new(tables), fold_at)?, durability)
+    }
+
+    fn with(opened: Opened, durability: Durability) -> Result<Store, OpenError> {
+        let Opened { disk, layout, root, requests } = opened;
+        let group = Group::new(layout, durability != Durability::None);
+        let committer = Committer::new(root.clone(), requests, durability, Some(group));
+        let shared = Arc::new(Shared::new(Published::new(root), durability, committer));
+        let log = {
+            let shared = shared.clone();
+            thread::Builder::new()
+                .name("sakuin-live-log".to_owned())
+                .spawn(move || log::run(&shared, disk))
+                .expect("a thread can be started")
+        };
+        Ok(Store { shared, log: Mutex::new(Some(log)) })
     }
 
     /// All tables as they are now.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { root: self.published.load_full() }
+        Snapshot { root: self.shared.published.root() }
     }
 
     /// Begins a transaction on what is there now.
@@ -125,25 +144,36 @@ impl Store {
     /// [`CommitError::Conflict`] if something it read is another by now: a record, a record that was not there, or
     /// the answer of a search.
     pub fn commit(&self, transaction: Transaction) -> Result<Committed, CommitError> {
-        let mut committer = self.committer();
-        committer.validate(&transaction)?;
-        let committed = committer.apply(transaction)?;
-        self.publish(&committer);
-        Ok(committed)
+        match self.shared.enter(transaction)? {
+            Entered::Done(committed) => Ok(committed),
+            Entered::Waits(committer, committed) => {
+                let (sender, receiver) = mpsc::channel();
+                let then = move |outcome| drop(sender.send(outcome));
+                self.shared.wait(committer, committed, Box::new(then));
+                let lost = |_| CommitError::Unknown { cause: "a commit panicked".to_owned() };
+                receiver.recv().map_err(lost)?
+            }
+        }
     }
 
     /// As [`Store::commit`], without waiting: `then` is called with the outcome, here or on the log's thread, and must
-    /// be quick.
+    /// be quick; it may submit, and must not wait for another commit.
     pub fn submit(
         &self,
         transaction: Transaction,
         then: impl FnOnce(Result<Committed, CommitError>) + Send + 'static,
     ) {
-        then(self.commit(transaction));
+        match self.shared.enter(transaction) {
+            Err(error) => then(Err(error)),
+            Ok(Entered::Done(committed)) => then(Ok(committed)),
+            Ok(Entered::Waits(committer, committed)) => {
+                self.shared.wait(committer, committed, Box::new(then));
+            }
+        }
     }
 
     /// Runs a transaction, again when another was faster, up to eight times. What `work` returns comes with what was
-    /// committed.
+    /// committed. Before it begins again it waits until readers see what it lost to, or it would lose to that again.
     pub fn update<T>(
         &self,
         mut work: impl FnMut(&mut Transaction) -> Result<T, CommitError>,
@@ -152,11 +182,28 @@ impl Store {
         loop {
             let mut transaction = self.begin();
             let result = work(&mut transaction)?;
-            match self.commit(transaction) {
-                Err(CommitError::Conflict(_)) if attempts < ATTEMPTS_MAX => attempts += 1,
+            let seen = match self.commit(transaction) {
+                Err(CommitError::Conflict(conflict)) if attempts < ATTEMPTS_MAX => {
+                    conflict.retry_at
+                }
+                Err(CommitError::SnapshotExpired { oldest, .. }) if attempts < ATTEMPTS_MAX => {
+                    oldest
+                }
                 committed => return committed.map(|committed| (result, committed)),
-            }
+            };
+            attempts += 1;
+            self.wait_for(seen);
         }
+    }
+
+    /// Waits until readers see a commit, or never will.
+    fn wait_for(&self, sequence: u64) {
+        if self.shared.published.sequence() >= sequence {
+            return;
+        }
+        let (sender, receiver) = mpsc::channel::<()>();
+        self.shared.published.when(sequence - 1, move || drop(sender));
+        let _ = receiver.recv();
     }
 
     /// Changes every record that a filter wants, as one commit: [`Transaction::update_where`] by itself.
@@ -192,11 +239,12 @@ impl Store {
     ///
     /// [`CommitError::SnapshotExpired`] if some of them are remembered no more: read all anew and go on from there.
     pub fn changes_since(&self, sequence: u64) -> Result<Vec<Changes>, CommitError> {
-        let root = self.published.load();
+        let root = self.shared.published.root();
         let since: Vec<_> = {
-            let committer = self.committer();
+            let committer = self.shared.committer();
             let since = committer.ring.since(sequence)?;
-            since.map(|(sequence, changes)| (sequence, changes.clone())).collect()
+            let published = since.take_while(|(sequence, _)| *sequence <= root.sequence);
+            published.map(|(sequence, changes)| (sequence, changes.clone())).collect()
         };
         let commits = since.into_iter().map(|(sequence, changes)| {
             let changed = |change: &Change| {
@@ -211,119 +259,45 @@ impl Store {
     }
 
     /// Calls `then` once a commit after `sequence` is published: at once if one is, else from the thread that
-    /// publishes it. It must be quick.
+    /// publishes it. It must be quick. Dropped without a call when the store fails or is closed, since then no commit
+    /// follows.
     pub fn when_published(&self, sequence: u64, then: impl FnOnce() + Send + 'static) {
-        let _ = (sequence, then);
-        unimplemented!("comes with the log")
+        self.shared.published.when(sequence, then);
     }
 
     /// How the store is.
     pub fn status(&self) -> Status {
-        let sequence = self.published.load().sequence;
-        Status { sequence, durability: Durability::None, read_only: None }
+        Status {
+            sequence: self.shared.published.sequence(),
+            durability: self.shared.durability,
+            read_only: self.shared.committer().failed.clone(),
+        }
     }
 
-    fn publish(&self, committer: &Committer) {
-        self.published.store(Arc::new(committer.root.clone()));
-    }
-
-    fn committer(&self) -> MutexGuard<'_, Committer> {
-        self.committer.lock().unwrap_or_else(|poisoned| {
-            // Whatever panicked may have left half a commit; what is published has all of each or nothing.
-            let mut committer = poisoned.into_inner();
-            committer.root = Root::clone(&self.published.load());
-            self.committer.clear_poison();
-            committer
-        })
+    /// Takes no more commits, and waits until those there were are on the disk: with `none`, all that changed since
+    /// the store was opened. Reading goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`CommitError::ReadOnly`] if the disk failed, now or before.
+    pub fn close(&self) -> Result<(), CommitError> {
+        self.shared.close();
+        let Some(log) = lock(&self.log).take() else { return Ok(()) };
+        // The last owner may be someone whom the log tells of a commit; the log then ends by itself.
+        if log.thread().id() == thread::current().id() {
+            return Ok(());
+        }
+        let ended = log.join().unwrap_or_else(|_| Err("the log panicked".to_owned()));
+        ended.map_err(|cause| CommitError::ReadOnly { cause })
     }
 }
 
-impl Committer {
-    fn validate(&self, transaction: &Transaction) -> Result<(), CommitError> {
-        let changed = transaction.reads.iter().filter_map(|(&(at, id), seen)| {
-            let table = &self.root.tables[at];
-            let now = table.get(id).map(|row| row.version());
-            (now != *seen).then(|| (table.name.to_string(), id, now))
-        });
-        let records: Vec<_> = changed.collect();
-        let searches = self.changed_searches(transaction)?;
-        if records.is_empty() && searches.is_empty() {
-            return Ok(());
-        }
-        Err(Conflict { records, searches, retry_at: self.root.sequence }.into())
+impl Drop for Store {
+    fn drop(&mut self) {
+        let _ = self.close();
     }
+}
 
-    fn changed_searches(&self, transaction: &Transaction) -> Result<Vec<usize>, CommitError> {
-        let searches = &transaction.searches;
-        let since = searches.iter().map(|search| search.since).min();
-        let Some(since) = since.filter(|since| *since < self.root.sequence) else {
-            return Ok(Vec::new());
-        };
-        let mut changed = vec![false; searches.len()];
-        for (sequence, changes) in self.ring.since(since)? {
-            for (search, changed) in searches.iter().zip(&mut changed) {
-                let is_later = search.since < sequence;
-                *changed |= is_later && changes.iter().any(|change| change.touches(search));
-            }
-        }
-        Ok((0..changed.len()).filter(|&at| changed[at]).collect())
-    }
-
-    /// Writes what a transaction wants. Nothing is changed if that fails.
-    fn apply(&mut self, transaction: Transaction) -> Result<Committed, CommitError> {
-        let (mut writes, matched) = self.updates(&transaction.updates)?;
-        writes.extend(transaction.writes);
-        let inserts = transaction.inserts;
-        let count = writes.len() + inserts.len();
-        if count > WRITES_MAX {
-            return Err(CommitError::TooLarge { writes: count, most: WRITES_MAX });
-        }
-        let root = &mut self.root;
-        let durability = Durability::None;
-        if count == 0 {
-            let sequence = root.sequence;
-            return Ok(Committed { sequence, ids: Vec::new(), matched, durability });
-        }
-        root.sequence += 1;
-        let sequence = root.sequence;
-        let mut changes = Vec::with_capacity(count);
-        for ((table, id), after) in writes {
-            let before = match &after {
-                Some(cells) => root.tables[table].set(id, sequence, cells),
-                None => root.tables[table].remove(id),
-            };
-            changes.push(Change { table, id, before, after });
-        }
-        let mut ids = Vec::with_capacity(inserts.len());
-        for (table, cells) in inserts {
-            let id = root.tables[table].new_id();
-            root.tables[table].set(id, sequence, &cells);
-            changes.push(Change { table, id, before: None, after: Some(cells) });
-            ids.push(id);
-        }
-        self.ring.push(changes);
-        Ok(Committed { sequence, ids, matched, durability })
-    }
-
-    /// What records become whose filters decide only now, and which they are.
-    fn updates(
-        &self,
-        updates: &[(usize, Checked, Assignments)],
-    ) -> Result<(Writes, Vec<u64>), CommitError> {
-        let mut writes = Writes::new();
-        let mut matched = Vec::new();
-        for (at, filter, assignments) in updates {
-            let table = &self.root.tables[*at];
-            let rows = table.search(filter);
-            if rows.len() > WRITES_MAX {
-                return Err(CommitError::TooLarge { writes: rows.len(), most: WRITES_MAX });
-            }
-            for (id, row) in rows {
-                let cells = assignments.applied(&table.schema, &row.cells())?;
-                writes.insert((*at, id), Some(cells));
-                matched.push(id);
-            }
-        }
-        Ok((writes, matched))
-    }
+fn new<'n>(tables: impl IntoIterator<Item = (&'n str, Schema)>) -> Vec<Table> {
+    tables.into_iter().map(|(name, schema)| Table::new(name, schema)).collect()
 }

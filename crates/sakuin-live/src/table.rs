@@ -33,6 +33,10 @@ impl Table {
         self.rows.count()
     }
 
+    pub(crate) fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
     pub(crate) fn get(&self, id: u64) -> Option<Row<'_>> {
         self.rows.get(id)
     }
@@ -45,6 +49,16 @@ impl Table {
     pub(crate) fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
+    }
+
+    /// The id that the next new record gets.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id
+    }
+
+    /// Gives no id before this one any more.
+    pub(crate) fn skip_ids(&mut self, next_id: u64) {
+        self.next_id = self.next_id.max(next_id);
     }
 
     /// Puts a record in, and returns what it was before.
@@ -84,15 +98,16 @@ impl Table {
     /// The records that a filter wants, in the order of ids. Costs what an index finds, if one of the conditions
     /// has one, and otherwise a look at every record.
     pub(crate) fn search(&self, filter: &Checked) -> Vec<(u64, Row<'_>)> {
-        let wants = |row: &Row<'_>| filter.matches(|place| row.cell(place));
         match self.found(filter) {
-            None => self.rows.iter_from(1).filter(|(_, row)| wants(row)).collect(),
-            Some(ids) => {
-                let mut rows = self.rows.many(&ids);
-                rows.retain(|(_, row)| wants(row));
-                rows
-            }
+            None => self.rows.matching(filter).collect(),
+            Some(ids) => self.those_of(&ids, filter),
         }
+    }
+
+    /// The records that a filter wants, if an index says that there are at most so many.
+    pub(crate) fn search_few(&self, filter: &Checked, most: usize) -> Option<Vec<(u64, Row<'_>)>> {
+        let ids = self.found(filter).filter(|ids| ids.len() <= most)?;
+        Some(self.those_of(&ids, filter))
     }
 
     /// Their ids alone: what an index says by itself, if it is all that was asked.
@@ -103,16 +118,30 @@ impl Table {
         }
     }
 
-    /// What an index finds for one of the conditions, if there is an index for one.
+    fn those_of(&self, ids: &[u64], filter: &Checked) -> Vec<(u64, Row<'_>)> {
+        let mut rows = self.rows.many(ids);
+        rows.retain(|(_, row)| filter.matches(|place| row.cell(place)));
+        rows
+    }
+
+    /// What an index finds for one of the conditions, if there is an index for one: rather for a value than for a
+    /// range.
     fn found(&self, filter: &Checked) -> Option<Vec<u64>> {
-        filter.conditions().iter().find_map(|(place, wanted)| {
-            let index = self.indexes[*place].as_ref()?;
-            match wanted {
-                Wanted::Equal(cell) => Some(index.equal(cell)),
+        let indexed = filter
+            .conditions()
+            .iter()
+            .filter_map(|(place, wanted)| Some((self.indexes[*place].as_ref()?, wanted)));
+        let values = indexed.clone().find_map(|(index, wanted)| match wanted {
+            Wanted::Equal(cell) => Some(index.equal(cell)),
+            _ => None,
+        });
+        values.or_else(|| {
+            let mut indexed = indexed;
+            indexed.find_map(|(index, wanted)| match wanted {
                 Wanted::Within(from, to) if is_empty(from, to) => Some(Vec::new()),
                 Wanted::Within(from, to) => index.range(from.as_ref(), to.as_ref()),
-                Wanted::Missing => None,
-            }
+                _ => None,
+            })
         })
     }
 }

@@ -9,6 +9,7 @@ mod config;
 mod examples;
 mod history;
 mod japanese;
+mod live;
 mod mortal;
 mod original;
 mod pack;
