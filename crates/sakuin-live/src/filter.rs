@@ -3,7 +3,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use crate::{Schema, Value, ValueError, schema::Cells, value::Cell};
+use crate::{Schema, Type, Value, ValueError, schema::Cells, value::Cell};
 
 /// What a record must be like: all of its conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,7 +69,12 @@ impl Filter {
 
     pub(crate) fn check(&self, schema: &Schema) -> Result<Checked, ValueError> {
         let conditions = self.conditions.iter().map(|(attribute, condition)| {
-            let cell = |value: &Value| schema.cell(attribute, value).map(|(_, cell)| cell);
+            let cell = |value: &Value| match schema.cell(attribute, value)? {
+                _ if value.type_of() == Type::Vector => {
+                    Err(ValueError::Vector { attribute: attribute.clone() })
+                }
+                (_, cell) => Ok(cell),
+            };
             let bound = |bound: &Bound<Value>| {
                 Ok(match bound {
                     Bound::Unbounded => Bound::Unbounded,

@@ -34,14 +34,12 @@ mod store;
 mod transaction;
 mod value;
 
+mod committer;
 mod index;
 mod kernels;
-mod committer;
 mod published;
 mod requests;
 mod ring;
-
-mod index;
 mod rows;
 mod table;
 mod text;

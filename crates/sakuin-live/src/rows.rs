@@ -282,6 +282,18 @@ impl Row<'_> {
         }
     }
 
+    /// Its cells, but of its vector only that there is one: it is large, and no filter asks for more.
+    pub(crate) fn cells_but_vector(&self) -> Cells {
+        let cells = self.page.columns.iter().enumerate();
+        let cell = |(place, column): (usize, &Column)| match column {
+            Column::Vectors { present } => {
+                (present & (1 << self.slot()) != 0).then(|| Cell::Blob(Arc::default()))
+            }
+            _ => self.cell(place),
+        };
+        cells.map(cell).collect()
+    }
+
     pub(crate) fn cells(&self) -> Cells {
         (0..self.page.columns.len()).map(|place| self.cell(place)).collect()
     }

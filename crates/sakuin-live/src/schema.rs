@@ -100,6 +100,10 @@ impl Type {
             Type::Vector => "a vector",
         }
     }
+
+    pub(crate) fn is_word(self) -> bool {
+        !matches!(self, Type::Text | Type::Bytes | Type::Vector)
+    }
 }
 
 impl fmt::Display for Type {

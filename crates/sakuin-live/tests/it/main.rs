@@ -4,6 +4,7 @@
 //! - `disk`: a disk that loses its power and fails
 //! - `power`: what is there after that, and what such a store still does
 //! - `model`: any sequence of transactions against a map and a scan
+//! - `nearest`: the nearest vectors, beside writers and within transactions
 //! - `transactions`: what conflicts, what does not, and what many threads keep true
 
 #![allow(clippy::unwrap_used)]
@@ -11,5 +12,6 @@
 mod disk;
 mod durable;
 mod model;
+mod nearest;
 mod power;
 mod transactions;
