@@ -510,10 +510,7 @@ impl Refused {
             Refused::Schema { table, cause } => OpenError::Schema { path, table, cause },
             Refused::Damage { what } => OpenError::Damaged { path, what },
             Refused::Disk(redb::Error::Corrupted(what)) => OpenError::Damaged { path, what },
-            Refused::Disk(redb::Error::DatabaseAlreadyOpen) => {
-                let cause = "another process has it open; hint: a store has one at a time";
-                OpenError::File { path, cause: cause.to_owned() }
-            }
+            Refused::Disk(redb::Error::DatabaseAlreadyOpen) => OpenError::InUse { path },
             Refused::Disk(error) => OpenError::File { path, cause: error.to_string() },
         }
     }

@@ -154,6 +154,12 @@ pub enum OpenError {
         /// What went wrong.
         cause: String,
     },
+    /// Another process has the file open.
+    #[error("{path} is open in another process")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is damaged.
     #[error("{path} is damaged: {what}")]
     Damaged {
@@ -172,4 +178,19 @@ pub enum OpenError {
         /// What does not fit.
         cause: String,
     },
+}
+
+impl OpenError {
+    /// What would do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            OpenError::InUse { .. } => Some(
+                "one process at a time has a store: ask the server that has it, over HTTP or gRPC, or stop it first",
+            ),
+            OpenError::Schema { .. } => Some(
+                "write the attributes as they were; or export the records, name another `path`, and import them",
+            ),
+            OpenError::File { .. } | OpenError::Damaged { .. } => None,
+        }
+    }
 }

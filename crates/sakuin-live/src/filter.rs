@@ -1,14 +1,22 @@
 //! Which records a search wants. A filter is checked against its table once and decides about a record from its
 //! cells alone, so that the committer can ask of any change whether it would have changed an answer.
 
+mod parse;
+
 use std::ops::{Bound, RangeBounds};
 
-use crate::{Schema, Type, Value, ValueError, schema::Cells, value::Cell};
+use smallvec::{SmallVec, smallvec};
+use smol_str::SmolStr;
+
+use crate::{Record, Schema, Type, Value, ValueError, schema::Cells, value::Cell};
+
+pub use parse::FilterError;
 
 /// What a record must be like: all of its conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    conditions: Vec<(String, Condition)>,
+    /// Most have one, of an attribute with a short name: then nothing is allocated.
+    conditions: SmallVec<[(SmolStr, Condition); 1]>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +29,7 @@ enum Condition {
 /// A filter that fits its table.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
-    conditions: Vec<(usize, Wanted)>,
+    conditions: SmallVec<[(usize, Wanted); 1]>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,18 +53,18 @@ impl Filter {
     /// Those whose attribute has a value in this range.
     pub fn within(attribute: &str, range: impl RangeBounds<Value>) -> Filter {
         let bounds = Condition::Within(range.start_bound().cloned(), range.end_bound().cloned());
-        Filter { conditions: vec![(attribute.to_owned(), bounds)] }
+        Filter { conditions: smallvec![(attribute.into(), bounds)] }
     }
 
     /// Those that have no value for this attribute.
     pub fn missing(attribute: &str) -> Filter {
-        Filter { conditions: vec![(attribute.to_owned(), Condition::Missing)] }
+        Filter { conditions: smallvec![(attribute.into(), Condition::Missing)] }
     }
 
     /// And whose attribute has this value.
     #[must_use]
     pub fn and_equal(mut self, attribute: &str, value: impl Into<Value>) -> Filter {
-        self.conditions.push((attribute.to_owned(), Condition::Equal(value.into())));
+        self.conditions.push((attribute.into(), Condition::Equal(value.into())));
         self
     }
 
@@ -67,11 +75,40 @@ impl Filter {
         self
     }
 
+    /// Whether it wants every record.
+    pub fn is_all(&self) -> bool {
+        self.conditions.is_empty()
+    }
+
+    /// Whether it wants this record, as a search would.
+    pub fn matches(&self, record: &Record) -> bool {
+        self.conditions.iter().all(|(attribute, condition)| {
+            let cell = record.value(attribute).and_then(|value| value.cell());
+            let bound = |bound: &Bound<Value>| bound.as_ref().map(Value::cell);
+            match (condition, cell) {
+                (Condition::Missing, cell) => cell.is_none(),
+                (_, None) => false,
+                (Condition::Equal(value), cell) => value.cell() == cell,
+                (Condition::Within(from, to), cell) => (bound(from), bound(to)).contains(&cell),
+            }
+        })
+    }
+
+    /// Whether an index finds its records by a value that is likely to be that of few: a search then costs less than
+    /// it takes to hand it to another thread.
+    pub fn is_quick(&self, schema: &Schema) -> bool {
+        self.conditions.iter().any(|(name, condition)| {
+            let attribute = schema.attributes().iter().find(|attribute| attribute.name == *name);
+            matches!(condition, Condition::Equal(_))
+                && attribute.is_some_and(|it| it.index.is_some() && it.values != Type::Bool)
+        })
+    }
+
     pub(crate) fn check(&self, schema: &Schema) -> Result<Checked, ValueError> {
         let conditions = self.conditions.iter().map(|(attribute, condition)| {
             let cell = |value: &Value| match schema.cell(attribute, value)? {
                 _ if value.type_of() == Type::Vector => {
-                    Err(ValueError::Vector { attribute: attribute.clone() })
+                    Err(ValueError::Vector { attribute: attribute.to_string() })
                 }
                 (_, cell) => Ok(cell),
             };

@@ -25,6 +25,8 @@
 mod assignment;
 mod durability;
 mod error;
+#[cfg(feature = "exchange")]
+pub mod exchange;
 mod filter;
 pub mod json;
 mod nearest;
@@ -35,11 +37,12 @@ mod transaction;
 mod value;
 
 mod committer;
-mod index;
-mod kernels;
 mod published;
 mod requests;
 mod ring;
+
+mod index;
+mod kernels;
 mod rows;
 mod table;
 mod text;
@@ -53,10 +56,13 @@ mod layout;
 mod log;
 mod sync;
 
+#[cfg(test)]
+mod schedules;
+
 pub use assignment::Assignment;
 pub use durability::Durability;
 pub use error::{CommitError, Conflict, OpenError, ValueError};
-pub use filter::Filter;
+pub use filter::{Filter, FilterError};
 pub use nearest::{Nearest, Neighbor, Neighbors};
 pub use schema::{Attribute, IndexKind, Metric, Schema, Type, VECTOR, Vectors};
 pub use snapshot::{Record, Snapshot};

@@ -153,7 +153,8 @@ impl Door {
     }
 
     /// Whether it should be sent requests. An origin that is away is told and changes nothing: it is away for
-    /// every server alike, and each still has what it knew.
+    /// every server alike, and each still has what it knew. Live tables that cannot be written are this server's
+    /// alone, and somebody has to see to its disk.
     fn ready(&self) -> Response<Body> {
         let stopping = self.state.is_stopping();
         let serving = self.state.serving.load();
@@ -164,8 +165,14 @@ impl Door {
             .filter(|(_, table)| table.stats().is_some_and(|stats| stats.stale_cover.is_some()))
             .map(|(name, _)| name)
             .collect();
-        let status = if stopping { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-        json(status, &serde_json::json!({ "ready": !stopping, "tables_without_origin": stale }))
+        let read_only = serving.read_only();
+        let ready = !stopping && read_only.is_none();
+        let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let mut state = serde_json::json!({ "ready": ready, "tables_without_origin": stale });
+        if let Some(cause) = read_only {
+            state["live_tables_read_only"] = cause.into();
+        }
+        json(status, &state)
     }
 }
 

@@ -14,12 +14,16 @@ use axum::{
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
+use crate::grpc;
+
 /// The body of an answer.
 pub(crate) enum Body {
     /// Whole; none once it is sent.
     Full(Option<Bytes>),
     /// Piece by piece.
     Streamed(axum::body::Body),
+    /// The messages of a call.
+    Call(grpc::Body),
 }
 
 impl Body {
@@ -48,6 +52,12 @@ impl From<Bytes> for Body {
     }
 }
 
+impl From<grpc::Body> for Body {
+    fn from(body: grpc::Body) -> Body {
+        Body::Call(body)
+    }
+}
+
 impl From<axum::body::Body> for Body {
     fn from(body: axum::body::Body) -> Body {
         Body::Streamed(body)
@@ -67,6 +77,7 @@ impl hyper::body::Body for Body {
             Body::Streamed(body) => {
                 Pin::new(body).poll_frame(context).map_err(axum::Error::into_inner)
             }
+            Body::Call(body) => Pin::new(body).poll_frame(context).map_err(BoxError::from),
         }
     }
 
@@ -74,6 +85,7 @@ impl hyper::body::Body for Body {
         match self {
             Body::Full(bytes) => bytes.is_none(),
             Body::Streamed(body) => body.is_end_stream(),
+            Body::Call(body) => body.is_end_stream(),
         }
     }
 
@@ -83,6 +95,7 @@ impl hyper::body::Body for Body {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
             Body::Streamed(body) => body.size_hint(),
+            Body::Call(body) => body.size_hint(),
         }
     }
 }

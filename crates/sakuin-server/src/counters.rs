@@ -39,17 +39,20 @@ pub(crate) enum Door {
     Lookup,
     /// The reading site, with `/v1/scan`.
     Reader,
+    /// Calls of gRPC.
+    Grpc,
     /// Neither.
     None,
 }
 
 impl Door {
-    pub(crate) const ALL: [Door; 3] = [Door::Lookup, Door::Reader, Door::None];
+    pub(crate) const ALL: [Door; 4] = [Door::Lookup, Door::Reader, Door::Grpc, Door::None];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Door::Lookup => "lookup",
             Door::Reader => "reader",
+            Door::Grpc => "grpc",
             Door::None => "none",
         }
     }

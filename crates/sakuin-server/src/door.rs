@@ -21,6 +21,7 @@ use crate::{
     connection::{UnderWay, Watch},
     counters::Door,
     event_loop::Local,
+    grpc,
     log::Line,
     lookup::{self, Target},
     proxy,
@@ -122,6 +123,10 @@ impl Service {
         if uri.path_and_query().is_some_and(|address| address.as_str().len() > URI_BYTES_MAX) {
             return Step::Now(too_long().into_problem());
         }
+        if grpc::is_call(request.method(), request.headers()) {
+            *door = Door::Grpc;
+            return self.call(serving, lent);
+        }
         if let Some(target) = serving.lookup.find(request.method(), uri) {
             *door = Door::Lookup;
             return self
@@ -129,7 +134,7 @@ impl Service {
                 .unwrap_or_else(|fault| Step::Now(fault.into_problem()));
         }
         if serving.config.server.health.as_deref() == Some(uri.path()) {
-            return Step::Now(self.health());
+            return Step::Now(self.health(serving));
         }
         if let Some(proxy) = serving.lookup.proxy(uri.path()) {
             *door = Door::Lookup;
@@ -144,6 +149,14 @@ impl Service {
             let Ok(response) = answer.await;
             response.map(Body::from)
         }))
+    }
+
+    fn call(&self, serving: &Serving, lent: &mut Lent) -> Step {
+        if lent.whole().version() < Version::HTTP_2 {
+            return Step::Now(grpc::too_old().into_problem());
+        }
+        let answer = serving.services.call(lent.take(), self.watch.wait());
+        Step::Later(Box::pin(async { answer.await.map(Body::from) }))
     }
 
     fn table(
@@ -162,6 +175,12 @@ impl Service {
                     }
                 }
             }
+            Target::Change(table, key, change) => {
+                let (parts, body) = lent.take().into_parts();
+                let (headers, body) = (parts.headers, axum::body::Body::new(body));
+                let pool = self.local.state.pool.clone();
+                later(lookup::write(table.clone(), key, change, headers, body, pool))
+            }
             Target::List => Step::Now(lookup::list(serving.lookup.tables())),
             Target::Description => Step::Now(lookup::description()),
             Target::Batch(name, table) => {
@@ -172,10 +191,13 @@ impl Service {
     }
 
     /// Whether this server should be sent requests.
-    fn health(&self) -> Response<Body> {
-        let (status, text) = match self.local.state.is_stopping() {
-            false => (StatusCode::OK, "ok\n"),
-            true => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+    fn health(&self, serving: &Serving) -> Response<Body> {
+        let (status, text) = if self.local.state.is_stopping() {
+            (StatusCode::SERVICE_UNAVAILABLE, "stopping\n")
+        } else if serving.read_only().is_some() {
+            (StatusCode::SERVICE_UNAVAILABLE, "read-only\n")
+        } else {
+            (StatusCode::OK, "ok\n")
         };
         let mut response = Response::new(Body::from(bytes::Bytes::from_static(text.as_bytes())));
         *response.status_mut() = status;
@@ -226,12 +248,16 @@ fn finish(
     line: Option<Line>,
     mut response: Response<Body>,
 ) -> Response<Body> {
-    local.counters().answered(door, response.status());
+    let status = match door {
+        Door::Grpc if response.status() == StatusCode::OK => grpc::status(response.headers()),
+        _ => response.status(),
+    };
+    local.counters().answered(door, status);
     if form.is_http1 && local.state.is_stopping() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     if let Some(line) = line {
-        line.end(response.status());
+        line.end(status);
     }
     // The length of a body that is sent is written with it.
     if form.is_head

@@ -17,6 +17,7 @@ mod counters;
 mod door;
 mod error;
 mod event_loop;
+mod grpc;
 mod http2;
 mod listen;
 mod log;

@@ -1,12 +1,17 @@
 //! The door of tables: `/v1/tables`, and the routes that the configuration gives to tables.
 //!
+//! Tables are read here; the records of live ones are written here too, but only below `/v1/tables`: a route is for
+//! those who read.
+//!
 //! [`Lookup::find`] says what a request asks for, without allocating more than the key. A key that can be
 //! answered at once is answered at once; only one that must wait for its origin becomes a future.
 
 mod batch;
+mod condition;
 mod list;
 mod record;
 mod route;
+mod write;
 
 use std::sync::Arc;
 
@@ -21,6 +26,7 @@ use route::Routes;
 pub(crate) use batch::batch;
 pub(crate) use list::list;
 pub(crate) use record::{answer, peek};
+pub(crate) use write::{Change, write};
 
 /// The tables of a configuration as a door serves them.
 pub(crate) struct Lookup {
@@ -36,6 +42,8 @@ pub(crate) enum Target<'a> {
     Description,
     /// The answer for one key.
     Record(&'a Arc<Table>, Key),
+    /// A record of a live table is to change, or to be if it has no key yet.
+    Change(&'a Arc<Table>, Option<Key>, Change),
     /// The answers for many keys.
     Batch(String, Arc<Table>),
 }
@@ -95,9 +103,22 @@ impl Lookup {
             None => return None,
         };
         Some(match rest.split_once('/') {
-            Some((name, key)) => reading(method).and_then(|()| record(self.table(name)?, key)),
+            Some((name, key)) => self.record(method, name, key),
             None => self.whole_table(method, rest),
         })
+    }
+
+    fn record(&self, method: &Method, name: &str, key: &str) -> Result<Target<'_>, Fault> {
+        let is_live = matches!(self.tables.table(name).map(|table| &**table), Some(Table::Live(_)));
+        match Change::of_method(method).filter(|_| is_live) {
+            Some(change) => {
+                let table = self.table(name)?;
+                Ok(Target::Change(table, Some(checked(table, key)?), change))
+            }
+            None if is_live => reading_or(method, "GET, HEAD, PUT, PATCH, DELETE")
+                .and_then(|()| record(self.table(name)?, key)),
+            None => reading(method).and_then(|()| record(self.table(name)?, key)),
+        }
     }
 
     fn whole_table(&self, method: &Method, name: &str) -> Result<Target<'_>, Fault> {
@@ -106,8 +127,14 @@ impl Lookup {
                 Ok(Target::Batch(name.to_owned(), self.table(name)?.clone()))
             }
             Some(_) => Err(Fault::method("POST")),
-            // A table whose only key is empty.
-            None => reading(method).and_then(|()| record(self.table(name)?, "")),
+            None => match self.tables.table(name) {
+                Some(table) if matches!(**table, Table::Live(_)) => match *method {
+                    Method::POST => Ok(Target::Change(table, None, Change::Create)),
+                    _ => Err(Fault::method("POST")),
+                },
+                // A table whose only key is empty.
+                _ => reading(method).and_then(|()| record(self.table(name)?, "")),
+            },
         }
     }
 
@@ -119,17 +146,24 @@ impl Lookup {
 }
 
 fn record<'a>(table: &'a Arc<Table>, key: &str) -> Result<Target<'a>, Fault> {
-    let key = decoded(key)?;
-    let key = table.key_rule().check(&key).map_err(|error| Fault::of_key(&error))?;
-    Ok(Target::Record(table, key))
+    Ok(Target::Record(table, checked(table, key)?))
+}
+
+fn checked(table: &Table, key: &str) -> Result<Key, Fault> {
+    table.key_rule().check(&decoded(key)?).map_err(|error| Fault::of_key(&error))
 }
 
 /// Refuses what does not read.
 fn reading(method: &Method) -> Result<(), Fault> {
+    reading_or(method, "GET, HEAD")
+}
+
+/// Refuses what does not read, and says what the address takes.
+fn reading_or(method: &Method, allowed: &'static str) -> Result<(), Fault> {
     if method == Method::GET || method == Method::HEAD {
         Ok(())
     } else {
-        Err(Fault::method("GET, HEAD"))
+        Err(Fault::method(allowed))
     }
 }
 

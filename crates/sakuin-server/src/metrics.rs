@@ -16,6 +16,7 @@ use prometheus_client::{
     metrics::{MetricType, counter::ConstCounter, gauge::ConstGauge},
     registry::Registry,
 };
+use sakuin::Table;
 use sakuin_cache::Stats;
 
 use crate::{
@@ -44,7 +45,8 @@ impl Collector for Server {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.server(&mut encoder)?;
         self.loops(&mut encoder)?;
-        self.tables(&mut encoder)
+        self.tables(&mut encoder)?;
+        self.live(&mut encoder)
     }
 }
 
@@ -189,6 +191,42 @@ impl Server {
         )?;
         for (table, stats) in &tables {
             latency(stats, family.encode_family(&[("table", *table)])?)?;
+        }
+        Ok(())
+    }
+
+    fn live(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let serving = self.0.serving.load();
+        let tables = serving.lookup.tables();
+        let Some(store) = tables.store() else { return Ok(()) };
+        let status = store.status();
+        let metric = encoder.encode_descriptor(
+            "live_commits",
+            "Commits since the store was begun",
+            None,
+            MetricType::Counter,
+        )?;
+        ConstCounter::new(status.sequence).encode(metric)?;
+        let read_only = i64::from(status.read_only.is_some());
+        gauge(
+            encoder,
+            "live_read_only",
+            "Whether the disk failed, so that nothing is written",
+            read_only,
+        )?;
+        let mut family = encoder.encode_descriptor(
+            "live_records",
+            "Records by table",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (name, table) in tables.iter() {
+            if let Table::Live(live) = &**table
+                && let Ok(count) = live.count()
+            {
+                let labels = [("table", name)];
+                ConstGauge::new(count as i64).encode(family.encode_family(&labels)?)?;
+            }
         }
         Ok(())
     }

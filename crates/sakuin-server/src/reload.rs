@@ -50,7 +50,7 @@ impl State {
             return Err(Error::Restart { keys: fixed.join("`, `") });
         }
         let identity = config.server.tls.as_ref().map(Identity::read).transpose()?;
-        let serving = Serving::open(config, &self.pool, Some(&before))?;
+        let serving = Serving::open(config, &self.pool, &self.stopping, Some(&before))?;
         self.identity.store(identity.map(Arc::new));
         self.serving.store(Arc::new(serving));
         Ok(())

@@ -88,7 +88,8 @@ impl Server {
         let pool = Pool::start(limits.workers, limits.waiting).map_err(Error::Start)?;
         let server = &config.server;
         let identity = server.tls.as_ref().map(Identity::read).transpose()?.map(Arc::new);
-        let serving = Serving::open(config.clone(), &pool, None)?;
+        let stopping = CancellationToken::new();
+        let serving = Serving::open(config.clone(), &pool, &stopping, None)?;
         let loops = limits.loops.max(1);
         let bound = server.listen.iter().map(|&wanted| {
             let (listeners, address) = listen(wanted, loops)?;
@@ -107,7 +108,7 @@ impl Server {
             pool,
             limits: limits.clone(),
             connections_max: limits.connections.unwrap_or_else(connections_max),
-            stopping: CancellationToken::new(),
+            stopping,
             start: Instant::now(),
             reloads: Reloads::default(),
         };
@@ -180,7 +181,7 @@ impl Server {
             };
             let served = loops.into_iter().map(join).fold(served, Result::and);
             ended.cancel();
-            served.and(join(beside))
+            served.and(join(beside)).and(state.close())
         })
     }
 }

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     Config, Error, Limits, ReaderConfig,
     counters::Counters,
+    grpc::Services,
     lookup::Lookup,
     pool::Pool,
     reader,
@@ -54,6 +55,7 @@ pub(crate) struct Reloads {
 pub(crate) struct Serving {
     pub(crate) config: Config,
     pub(crate) lookup: Lookup,
+    pub(crate) services: Services,
     pub(crate) reader: Option<Site>,
 }
 
@@ -68,6 +70,7 @@ impl Serving {
     pub(crate) fn open(
         config: Config,
         pool: &Pool,
+        stopping: &CancellationToken,
         before: Option<&Serving>,
     ) -> Result<Serving, Error> {
         let tables = match before {
@@ -76,8 +79,15 @@ impl Serving {
         };
         let site = config.reader.as_ref();
         let lookup = Lookup::new(tables, site.map(|site| site.path.as_str()))?;
+        let before = before.map(|before| &before.services);
+        let services = Services::open(lookup.tables(), &config.grpc, pool, stopping, before)?;
         let reader = site.map(|site| Site::open(site, pool)).transpose()?;
-        Ok(Serving { config, lookup, reader })
+        Ok(Serving { config, lookup, services, reader })
+    }
+
+    /// Why live tables are no longer written; none while all is well.
+    pub(crate) fn read_only(&self) -> Option<String> {
+        self.lookup.tables().store()?.status().read_only
     }
 }
 
@@ -91,6 +101,14 @@ impl Site {
 }
 
 impl State {
+    /// Writes what live tables have still to write. Nothing is asked any more.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        match self.serving.load().lookup.tables().store() {
+            Some(store) => store.close().map_err(Error::Close),
+            None => Ok(()),
+        }
+    }
+
     /// Whether a request that comes now should be the last of its connection.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use sakuin_live::Store;
+use sakuin_live::{Schema, Store};
 
 use crate::{Answer, AnswerError, KeyRule, Part, Pattern, Prepared};
 
@@ -14,14 +14,15 @@ const IDS: Pattern = Pattern::Range { first: 1, last: i64::MAX };
 pub struct Live {
     store: Arc<Store>,
     name: String,
+    schema: Schema,
     rule: KeyRule,
 }
 
 impl Live {
-    /// A table of a store that has it.
-    pub fn new(store: Arc<Store>, name: &str) -> Live {
+    /// A table of a store that has it with this schema.
+    pub(crate) fn new(store: Arc<Store>, name: &str, schema: Schema) -> Live {
         let rule = KeyRule { parts: vec![Part { name: "id".to_owned(), pattern: IDS }] };
-        Live { store, name: name.to_owned(), rule }
+        Live { store, name: name.to_owned(), schema, rule }
     }
 
     /// All live tables of the configuration.
@@ -32,6 +33,11 @@ impl Live {
     /// Its name in the store.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What its records look like.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
     }
 
     /// How many records it has.

@@ -116,8 +116,8 @@ impl Tables {
         for (name, description) in &config.tables {
             let table = match (description, &shared) {
                 (config::Table::Packed { file, .. }, _) => self.packed(name, file)?,
-                (config::Table::Live { .. }, _) => match &store {
-                    Some(store) => self.live(name, store),
+                (config::Table::Live { schema, .. }, _) => match &store {
+                    Some(store) => self.live(name, schema, store),
                     None => continue,
                 },
                 #[cfg(feature = "http-origin")]
@@ -209,14 +209,14 @@ impl Tables {
     }
 
     /// A live table; the one before if its store is.
-    fn live(&self, name: &str, store: &Arc<Store>) -> Arc<Table> {
+    fn live(&self, name: &str, schema: &Schema, store: &Arc<Store>) -> Arc<Table> {
         if let Some(before) = self.tables.get(name)
             && let Table::Live(live) = &**before
             && Arc::ptr_eq(live.store(), store)
         {
             return before.clone();
         }
-        Arc::new(Table::Live(Live::new(store.clone(), name)))
+        Arc::new(Table::Live(Live::new(store.clone(), name, schema.clone())))
     }
 
     /// A packed file; the table before if that has the same content.

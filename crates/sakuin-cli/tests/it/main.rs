@@ -6,6 +6,7 @@ mod command;
 mod config;
 mod examples;
 mod japanese;
+mod live;
 mod pack;
 #[allow(dead_code, reason = "the tests of the library need more of it")]
 #[path = "../../../sakuin/tests/it/support/postgres.rs"]

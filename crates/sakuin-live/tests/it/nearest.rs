@@ -97,6 +97,8 @@ fn a_record_may_have_no_vector() {
     assert_eq!(ids(&store.nearest(TABLE, &near([0.0, 1.0], 9)).unwrap()), [2]);
     let missing = Filter::missing("vector");
     assert_eq!(store.snapshot().search_ids(TABLE, &missing).unwrap(), [1]);
+    let any = Filter::within("vector", ..);
+    assert_eq!(store.snapshot().search_ids(TABLE, &any).unwrap(), [2]);
     assert_eq!(store.snapshot().get(TABLE, 1).unwrap().unwrap().value("vector"), None);
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn peek(
     key: &Key,
     asked: &HeaderMap,
 ) -> Result<Option<Response<Body>>, Fault> {
-    table.peek(key).map(|answer| respond(key, answer, asked)).transpose()
+    table.peek(key).map(|answer| respond(table, key, answer, asked)).transpose()
 }
 
 /// The answer, whatever it waits for.
@@ -34,15 +34,16 @@ pub(crate) async fn answer(
     asked: HeaderMap,
 ) -> Result<Response<Body>, Fault> {
     let answer = table.answer(&key).await;
-    respond(&key, answer, &asked)
+    respond(&table, &key, answer, &asked)
 }
 
 fn respond(
+    table: &Table,
     key: &Key,
     answer: Result<Option<Answer>, AnswerError>,
     asked: &HeaderMap,
 ) -> Result<Response<Body>, Fault> {
-    let Some(answer) = answer? else { return Err(no_such_key(key)) };
+    let Some(answer) = answer? else { return Err(no_such_key(table, key)) };
     let prepared = answer.prepared();
     if prepared.status() == StatusCode::OK
         && asked.contains_key(header::IF_NONE_MATCH)
@@ -121,12 +122,18 @@ fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body
     response
 }
 
-fn no_such_key(key: &Key) -> Fault {
+fn no_such_key(table: &Table, key: &Key) -> Fault {
     let key: String = key.as_str().chars().take(64).collect();
-    Fault::not_found(
-        format!("the table has no key `{key}`"),
-        "keys are compared byte for byte; is it spelt as it was packed?",
-    )
+    match table {
+        Table::Live(_) => Fault::not_found(
+            format!("the table has no record {key}"),
+            "a record that was deleted leaves its id to no other; was it this one?",
+        ),
+        _ => Fault::not_found(
+            format!("the table has no key `{key}`"),
+            "keys are compared byte for byte; is it spelt as it was packed?",
+        ),
+    }
 }
 
 /// One table from what a table says to what HTTP says.
@@ -143,7 +150,7 @@ impl From<AnswerError> for Fault {
 
 impl Fault {
     /// A key that its table does not allow.
-    pub(super) fn of_key(error: &sakuin::KeyError) -> Fault {
+    pub(crate) fn of_key(error: &sakuin::KeyError) -> Fault {
         Fault::bad_request(error.to_string(), format!("a `{}` is {}", error.part, error.wanted))
     }
 

@@ -7,11 +7,13 @@
 //! - `feed`, `book`: read back by other programs
 //! - `lookup`: tables by key, by route and many at once; conditional requests, codings, refusals
 //! - `origin`: cached tables, with an origin that does what a key says
+//! - `live_http`: live tables: records as JSON, and writes that lose no update
 //! - `description`: the OpenAPI description, held against a server
 //! - `tls`: handshakes, HTTP/2, a certificate that changes
 //! - `http2`: many requests on one connection
 //! - `connections`: slow clients, draining, loops that share connections
 //! - `proxy`: a caching proxy before a scripted origin
+//! - `grpc`: calls of gRPC, in files of their own
 //! - `reload`: a changed configuration and a changed certificate under load
 //! - `admin`: what the admin door tells, and to whom
 
@@ -23,7 +25,9 @@ mod config;
 mod connections;
 mod description;
 mod feed;
+mod grpc;
 mod http2;
+mod live_http;
 mod lookup;
 mod origin;
 mod positions;
