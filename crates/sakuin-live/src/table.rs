@@ -61,18 +61,18 @@ impl Table {
         self.next_id = self.next_id.max(next_id);
     }
 
-    /// Puts a record in, and returns what it was before.
+    /// Puts a record in, and returns what it was before, but for its vector.
     pub(crate) fn set(&mut self, id: u64, version: u64, cells: &Cells) -> Option<Cells> {
-        let before = self.rows.get(id).map(|row| row.cells());
+        let before = self.rows.get(id).map(|row| row.cells_but_vector());
         self.reindex(id, before.as_ref(), Some(cells));
         self.rows.set(&self.schema, id, version, cells);
         self.next_id = self.next_id.max(id + 1);
         before
     }
 
-    /// Takes a record out, and returns what it was.
+    /// Takes a record out, and returns what it was, but for its vector.
     pub(crate) fn remove(&mut self, id: u64) -> Option<Cells> {
-        let before = self.rows.get(id)?.cells();
+        let before = self.rows.get(id)?.cells_but_vector();
         self.reindex(id, Some(&before), None);
         self.rows.remove(&self.schema, id);
         Some(before)
