@@ -93,7 +93,8 @@ impl Store {
     }
 
     /// Opens the tables that a file keeps, or begins the file. Replays what was logged last; refuses a damaged file
-    /// and tables whose attributes the file knows otherwise. Takes a second for some million records.
+    /// and tables whose attributes the file knows otherwise. Takes a second for some million small
+    /// records.
     pub fn open<'n>(
         path: &Path,
         durability: Durability,
