@@ -174,7 +174,10 @@ impl Wanted {
             (Wanted::Equal(Cell::Word(_)), Some(_)) => false,
             (Wanted::Within(from, to), Some(blob)) => {
                 let (from, to) = (from.as_ref().map(bytes), to.as_ref().map(bytes));
-                (from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it)).contains(blob)
+                RangeBounds::<[u8]>::contains(
+                    &(from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it)),
+                    blob,
+                )
             }
         }
     }

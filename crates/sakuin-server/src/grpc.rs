@@ -255,8 +255,10 @@ impl hyper::body::Body for Body {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             return Poll::Ready(frame);
         }
-        let is_late =
-            self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(context).is_ready());
+        let is_late = self
+            .deadline
+            .as_mut()
+            .is_some_and(|deadline| deadline.as_mut().poll(context).is_ready());
         if !is_late {
             return Poll::Pending;
         }

@@ -309,7 +309,8 @@ fn is_further(sign: char) -> bool {
 
 /// Not "infinity" and its like, which Rust reads as numbers.
 fn number(text: &str) -> Option<f64> {
-    let is_number = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+    let is_number =
+        text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
     text.parse().ok().filter(|number: &f64| is_number && number.is_finite())
 }
 
@@ -340,7 +341,11 @@ impl fmt::Display for Filter {
                     if let Some((operator, value)) = lower {
                         compare(formatter, name, operator, value)?;
                     }
-                    formatter.write_str(if lower.is_some() && upper.is_some() { " AND " } else { "" })?;
+                    formatter.write_str(if lower.is_some() && upper.is_some() {
+                        " AND "
+                    } else {
+                        ""
+                    })?;
                     if let Some((operator, value)) = upper {
                         compare(formatter, name, operator, value)?;
                     }

@@ -12,9 +12,9 @@
 
 mod disk;
 mod durable;
-mod kill;
 #[cfg(feature = "exchange")]
 mod exchange;
+mod kill;
 mod model;
 mod power;
 mod transactions;

@@ -134,7 +134,8 @@ impl Refusal {
 
     /// The server ends; `snapshot` is what a stream has told.
     pub(crate) fn stopping(snapshot: u64) -> Refusal {
-        let refusal = Refusal::new(Code::Unavailable, "STOPPING", "the server ends; go on elsewhere");
+        let refusal =
+            Refusal::new(Code::Unavailable, "STOPPING", "the server ends; go on elsewhere");
         refusal.with("snapshot", snapshot.to_string())
     }
 

@@ -47,7 +47,9 @@ fn services_are_listed_by_reflection() {
     let V1Alpha::ListServicesResponse(list) = list else { panic!() };
     assert!(list.service.iter().any(|service| service.name == "sakuin.live.v1.Live"));
     let symbol = "sakuin.live.v1.Live".to_owned();
-    let V1::FileDescriptorResponse(files) = ask!(v1, FileContainingSymbol(symbol)) else { panic!() };
+    let V1::FileDescriptorResponse(files) = ask!(v1, FileContainingSymbol(symbol)) else {
+        panic!()
+    };
     assert!(!files.file_descriptor_proto.is_empty());
 }
 
