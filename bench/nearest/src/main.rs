@@ -73,8 +73,7 @@ fn filled(rows: &[Vec<f32>]) -> Store {
     let store = Store::in_memory([(TABLE, schema)]);
     for part in rows.chunks(5_000) {
         let filled = store.update(|transaction| {
-            let vectors = part.iter().map(Vec::as_slice);
-            vectors.into_iter().try_for_each(|it| transaction.insert(TABLE, [vector_of(it)]))
+            part.iter().try_for_each(|vector| transaction.insert(TABLE, [vector_of(vector)]))
         });
         filled.expect("it fits");
     }
