@@ -18,6 +18,7 @@ READER  := examples/reader
 TODAY   := $(shell date +%F)
 TEXTS   :=
 FUZZ_SECONDS := 60
+ORIGINAL := crates/sakuin-cli/tests/it/original
 # The original question's servers beside live tables, and the compiler of their `.proto`.
 FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
@@ -46,8 +47,19 @@ endif
 test: tools
 	cargo test --workspace --locked
 
-tools:
+tools: target/grpcurl target/grpc-python
 	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
+
+# Clients of gRPC that others wrote: one that asks the server what it serves, and the generator for Python.
+target/grpcurl:
+	@command -v go >/dev/null || scripts/install golang
+	GOBIN=$(CURDIR)/target go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.1
+
+target/grpc-python: $(ORIGINAL)/requirements.txt
+	@scripts/install python3-venv
+	test -d $@ || python3 -m venv $@
+	$@/bin/pip install --quiet --requirement $(ORIGINAL)/requirements.txt
+	touch $@
 
 bench: $(READER)/japanese.skn
 	@scripts/install wrk python3

@@ -187,7 +187,8 @@ impl Wanted {
             (Wanted::Equal(Cell::Word(_)), Some(_)) => false,
             (Wanted::Within(from, to), Some(blob)) => {
                 let (from, to) = (from.as_ref().map(bytes), to.as_ref().map(bytes));
-                (from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it)).contains(blob)
+                let bounds = (from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it));
+                RangeBounds::<[u8]>::contains(&bounds, blob)
             }
         }
     }

@@ -92,7 +92,7 @@ fn what_is_refused_says_what_helps() {
     };
     import(
         "bad.jsonl",
-        "`bad.jsonl` was not imported: line 2: attribute `value` takes int, not `1.5`; 1 records",
+        "`bad.jsonl` was not imported: line 2: attribute `value` takes int, not `1.5`; records imported before it: 1",
         "a whole number",
     );
     import("bad.csv", "column `colour`", "`label`");

@@ -1,6 +1,6 @@
 //! Live tables over HTTP: what a record is answered as, and writes that lose no update.
 
-use std::thread;
+use std::{fs, thread};
 
 use sakuin_server::Config;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn a_record_is_created_read_and_known_by_its_version() {
     assert_eq!((created.status, created.json()), (201, whole.clone()));
     assert_eq!(created.header("location"), "/v1/tables/counters/1");
     assert_eq!((created.header("etag"), created.header("sakuin-sequence")), ("\"1\"", "1"));
-    assert!(["sync", "none"].contains(&created.header("sakuin-durability")));
+    assert_eq!(created.header("sakuin-durability"), "sync");
 
     for path in ["/v1/tables/counters/1", "/counters/1"] {
         let read = live.running.get(path);
@@ -234,9 +234,7 @@ fn a_request_sent_again_under_its_name_is_done_once() {
     let live = live();
     let key = |key| [JSON, ("idempotency-key", key)];
     let [first, again] = [0, 1].map(|_| live.send("POST", COUNTERS, &key("a"), "{\"value\": 1}"));
-    if first.header("location") != again.header("location") {
-        panic!("{} and {}", first.header("location"), again.header("location"));
-    }
+    assert_eq!(first.header("location"), again.header("location"));
     assert_eq!((first.status, first.json()), (again.status, again.json()));
     assert_eq!(
         live.send("POST", COUNTERS, &key("b"), "{}").header("location"),
@@ -310,4 +308,42 @@ fn live_tables_are_listed_counted_and_read_by_the_batch() {
     let ready = live.running.admin("/ready");
     assert_eq!((ready.status, &ready.json()["ready"]), (200, &json!(true)));
     assert_eq!(live.running.get("/health").text(), "ok\n");
+}
+
+#[test]
+fn records_are_there_after_a_reload_and_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sakuin.toml");
+    let configure = |from: &str, to: &str| {
+        let text = format!("[server]\nlisten = \"127.0.0.1:0\"\n{}", TABLES.replace(from, to));
+        fs::write(&file, text).unwrap();
+    };
+    configure("", "");
+    let start = || Running::start(&Config::read(&file).unwrap(), &limits());
+    let running = start();
+    let first = "/v1/tables/counters/1";
+    assert_eq!(send(&running, "POST", COUNTERS, &[JSON], "{\"value\": 7}").status, 201);
+    configure("/counters/{id}", "/elsewhere/{id}");
+    running.reloader.reload().unwrap();
+    assert_eq!(running.get("/elsewhere/1").json(), json!({"id": 1, "value": 7}));
+
+    configure("\"text\"", "\"int\"");
+    let error = running.reloader.reload().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "table `counters` cannot be changed while the live tables are open"
+    );
+    assert!(error.hint().unwrap().contains("restart"));
+    assert_eq!(send(&running, "PATCH", first, &[JSON], "{\"label\": \"a\"}").status, 200);
+
+    drop(running);
+    configure("", "");
+    let running = start();
+    let read = running.get(first);
+    assert_eq!(
+        (read.header("etag"), read.json()),
+        ("\"2\"", json!({"id": 1, "value": 7, "label": "a"}))
+    );
+    let next = send(&running, "POST", COUNTERS, &[JSON], "{}");
+    assert_eq!((next.header("etag"), next.header("location")), ("\"3\"", "/v1/tables/counters/2"));
 }
