@@ -110,21 +110,25 @@ impl Filter {
                 _ if value.type_of() == Type::Vector => {
                     Err(ValueError::Vector { attribute: attribute.to_string() })
                 }
-                (_, cell) => Ok(cell),
+                placed => Ok(placed),
             };
             let bound = |bound: &Bound<Value>| {
                 Ok(match bound {
                     Bound::Unbounded => Bound::Unbounded,
-                    Bound::Included(value) => Bound::Included(cell(value)?),
-                    Bound::Excluded(value) => Bound::Excluded(cell(value)?),
+                    Bound::Included(value) => Bound::Included(cell(value)?.1),
+                    Bound::Excluded(value) => Bound::Excluded(cell(value)?.1),
                 })
             };
-            let wanted = match condition {
-                Condition::Equal(value) => Wanted::Equal(cell(value)?),
-                Condition::Within(from, to) => Wanted::Within(bound(from)?, bound(to)?),
-                Condition::Missing => Wanted::Missing,
-            };
-            Ok((schema.place(attribute)?, wanted))
+            Ok(match condition {
+                Condition::Equal(value) => {
+                    let (place, cell) = cell(value)?;
+                    (place, Wanted::Equal(cell))
+                }
+                Condition::Within(from, to) => {
+                    (schema.place(attribute)?, Wanted::Within(bound(from)?, bound(to)?))
+                }
+                Condition::Missing => (schema.place(attribute)?, Wanted::Missing),
+            })
         });
         Ok(Checked { conditions: conditions.collect::<Result<_, _>>()? })
     }

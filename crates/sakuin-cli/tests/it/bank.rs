@@ -14,8 +14,7 @@ use tonic::Status;
 
 use crate::mortal::{Client, Failure, Mortal};
 
-const TABLES: &str =
-    "[tables.accounts]\nkind = \"live\"\nattributes.balance = { type = \"int\", index = \"ordered\" }\n";
+const TABLES: &str = "[tables.accounts]\nkind = \"live\"\nattributes.balance = { type = \"int\", index = \"ordered\" }\n";
 const CLIENTS: usize = 20;
 const ACCOUNTS: u64 = 40;
 const BALANCE: i64 = 1_000;
@@ -72,7 +71,7 @@ async fn open_accounts(client: &mut Client) {
 
 /// Moves money until enough has been moved.
 async fn transfers(mut client: Client, number: usize, bank: Arc<Bank>) {
-    let mut random = adya::gen::Rng::new(number as u64 + 1);
+    let mut random = fastrand::Rng::with_seed(number as u64 + 1);
     let mut request = 0;
     while bank.transferred.load(Relaxed) < TRANSFERS {
         request += 1;
@@ -85,14 +84,11 @@ async fn transfers(mut client: Client, number: usize, bank: Arc<Bank>) {
         };
         let sum: i64 = accounts.iter().map(|(_, balance)| balance).sum();
         assert_eq!(sum, BALANCE * ACCOUNTS as i64);
-        let from = random.below(ACCOUNTS) as usize;
-        let to = (from + 1 + random.below(ACCOUNTS - 1) as usize) % ACCOUNTS as usize;
-        let amount = (random.below(100) as i64).min(accounts[from].1);
+        let from = random.usize(0..ACCOUNTS as usize);
+        let to = (from + 1 + random.usize(0..ACCOUNTS as usize - 1)) % ACCOUNTS as usize;
+        let amount = random.i64(0..100).min(accounts[from].1);
         let commit = CommitRequest {
-            writes: vec![
-                set(from, accounts[from].1 - amount),
-                set(to, accounts[to].1 + amount),
-            ],
+            writes: vec![set(from, accounts[from].1 - amount), set(to, accounts[to].1 + amount)],
             preconditions: [from, to].map(|at| unchanged(at, accounts[at].0)).to_vec(),
             request_id: format!("{number}-{request}"),
             validate_only: false,

@@ -149,10 +149,7 @@ fn a_phantom_is_found() {
 #[test]
 fn a_read_of_what_failed_is_found() {
     check(
-        &[
-            (1, (0, 10), Failed, &[], &[(1, 1)]),
-            (2, (20, 30), Committed, &[(1, &[1])], &[]),
-        ],
+        &[(1, (0, 10), Failed, &[], &[(1, 1)]), (2, (20, 30), Committed, &[(1, &[1])], &[])],
         &["G1a"],
     );
 }

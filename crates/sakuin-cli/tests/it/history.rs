@@ -84,9 +84,9 @@ fn run(wanted: usize, kills: usize, care: Care) -> Vec<(String, String)> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all();
     let runtime = { runtime }.build().unwrap();
     let mut mortal = runtime.block_on(async { Mortal::start(TABLES) });
-    // Each committed transaction appends at most twice, and the lists are of both kinds by turns.
-    let lists = wanted + 2 * OPEN as usize * 2;
-    let first = runtime.block_on(create_lists(&mut mortal.client(0), lists / 8 + 2 * OPEN as usize));
+    // An append on average, failed ones too, half of them to lists of the first kind; the more of those the better.
+    let lists = OPEN as usize * 2 + wanted / 8;
+    let first = runtime.block_on(create_lists(&mut mortal.client(0), lists));
     let shared = Arc::new(Shared {
         start: Instant::now(),
         care,
@@ -106,7 +106,6 @@ fn run(wanted: usize, kills: usize, care: Care) -> Vec<(String, String)> {
         let at = wanted * kill / (kills + 1);
         while shared.committed.load(Relaxed) < at {
             assert!(clients.iter().all(|client| !client.is_finished()), "a client gave up");
-            std::thread::yield_now();
             std::thread::park_timeout(Duration::from_millis(1));
         }
         runtime.block_on(async { mortal.die_and_live() });
@@ -133,9 +132,8 @@ fn run(wanted: usize, kills: usize, care: Care) -> Vec<(String, String)> {
 async fn create_lists(client: &mut Client, count: usize) -> u64 {
     let mut first = None;
     for at in (0..count).step_by(1_000) {
-        let writes = (at..count.min(at + 1_000)).map(|_| {
-            create("lists", [("elements".to_owned(), text(String::new()))])
-        });
+        let writes = (at..count.min(at + 1_000))
+            .map(|_| create("lists", [("elements".to_owned(), text(String::new()))]));
         let commit = CommitRequest { writes: writes.collect(), ..CommitRequest::default() };
         let ids = client.live().commit(commit).await.unwrap().into_inner().ids;
         first.get_or_insert(ids[0]);
@@ -146,7 +144,7 @@ async fn create_lists(client: &mut Client, count: usize) -> u64 {
 
 /// One client, until enough is committed.
 async fn transactions(mut client: Client, number: usize, shared: Arc<Shared>) -> Vec<Seen> {
-    let mut random = adya::gen::Rng::new(number as u64 + 1);
+    let mut random = fastrand::Rng::with_seed(number as u64 + 1);
     let mut process = number as i64;
     let mut history = Vec::new();
     let mut request = 0;
@@ -195,26 +193,27 @@ impl Shared {
     }
 
     /// One to three lists are read, none to two appended to.
-    fn plan(&self, random: &mut adya::gen::Rng) -> Plan {
+    fn plan(&self, random: &mut fastrand::Rng) -> Plan {
         let mut keys: Vec<i64> = Vec::new();
-        let count = 1 + random.below(3);
+        let count = 1 + random.u64(0..3);
         while (keys.len() as u64) < count {
-            let slot = random.below(2 * OPEN as u64);
+            let slot = random.u64(0..2 * OPEN as u64);
             let generation = self.appends[slot as usize].load(Relaxed) / APPENDS_MAX;
             let key = slot as i64 + generation * 2 * OPEN;
             if !keys.contains(&key) {
                 keys.push(key);
             }
         }
-        let appends = (random.below(3) as usize).min(keys.len());
+        let appends = (random.usize(0..3)).min(keys.len());
         let appends = keys[..appends].iter().map(|&key| {
             self.appends[(key % (2 * OPEN)) as usize].fetch_add(1, Relaxed);
             (key, self.next_element.fetch_add(1, Relaxed))
         });
         let appends: Vec<(i64, i64)> = appends.collect();
         // An insert into a group need not look at it; a list has to be read to be written.
-        let blind = random.chance(0.5);
-        let is_blind = |key: &i64| blind && is_group(*key) && appends.iter().any(|(of, _)| of == key);
+        let blind = random.bool();
+        let is_blind =
+            |key: &i64| blind && is_group(*key) && appends.iter().any(|(of, _)| of == key);
         let reads = keys.iter().copied().filter(|key| !is_blind(key)).collect();
         Plan { reads, appends }
     }

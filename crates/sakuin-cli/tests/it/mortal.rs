@@ -43,8 +43,7 @@ impl Mortal {
             "[server]\nlisten = \"127.0.0.1:0\"\n[live]\npath = \"live.redb\"\ndurability = \"sync\"\n{tables}"
         );
         let folder = Folder::with(&[("sakuin.toml", &config)]);
-        let mut mortal =
-            Mortal { folder, server: None, channels: watch::Sender::new(Vec::new()) };
+        let mut mortal = Mortal { folder, server: None, channels: watch::Sender::new(Vec::new()) };
         mortal.live();
         mortal
     }

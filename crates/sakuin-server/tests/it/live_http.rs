@@ -1,6 +1,6 @@
 //! Live tables over HTTP: what a record is answered as, and writes that lose no update.
 
-use std::{fs, thread};
+use std::{fs, process::Command, thread};
 
 use sakuin_server::Config;
 use serde_json::{Value, json};
@@ -346,4 +346,74 @@ fn records_are_there_after_a_reload_and_a_restart() {
     );
     let next = send(&running, "POST", COUNTERS, &[JSON], "{}");
     assert_eq!((next.header("etag"), next.header("location")), ("\"3\"", "/v1/tables/counters/2"));
+}
+
+/// A file system in memory of a few megabytes; gone when dropped.
+struct Small {
+    folder: TempDir,
+}
+
+impl Small {
+    /// None where mounting is not allowed, as it is to root.
+    fn mount() -> Option<Small> {
+        let small = Small { folder: tempfile::tempdir().unwrap() };
+        small.run("mount", &["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).then_some(small)
+    }
+
+    fn grow(&self) {
+        assert!(self.run("mount", &["-o", "remount,size=256m"]));
+    }
+
+    fn run(&self, command: &str, arguments: &[&str]) -> bool {
+        let ran = Command::new(command).args(arguments).arg(self.folder.path()).output();
+        ran.is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        self.run("umount", &[]);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_writing_and_loses_nothing() {
+    let Some(disk) = Small::mount() else {
+        eprintln!("not run: only root may mount a small disk");
+        return;
+    };
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\nhealth = \"/health\"\n{TABLES}"
+    );
+    let config = Config::parse(&text, "test.toml", disk.folder.path()).unwrap();
+    let running = Running::start(&config, &limits());
+    let body = json!({ "value": 1, "label": "x".repeat(200_000) }).to_string();
+    let post = || send(&running, "POST", COUNTERS, &[JSON], &body);
+    let acknowledged = (0..1000).take_while(|_| post().status == 201).count();
+    assert!((1..1000).contains(&acknowledged), "{acknowledged}");
+
+    let refused = send(&running, "PATCH", "/v1/tables/counters/1", &[JSON], "{\"value\": 2}");
+    problem(&refused, 503, "disk failed", "reading goes on");
+    assert_eq!(refused.header("retry-after"), "60");
+    let ready = running.admin("/ready");
+    assert_eq!((ready.status, &ready.json()["ready"]), (503, &json!(false)));
+    assert!(ready.json()["live_tables_read_only"].is_string());
+    assert_eq!(
+        (running.get("/health").status, running.get("/health").text()),
+        (503, "read-only\n")
+    );
+    assert_eq!(running.metric("sakuin_live_read_only", ""), 1.0);
+    let all_there = |running: &Running| {
+        for id in 1..=acknowledged {
+            let read = running.get(&format!("{COUNTERS}/{id}"));
+            assert_eq!((read.status, &read.json()["value"]), (200, &json!(1)), "{id}");
+        }
+    };
+    all_there(&running);
+
+    drop(running);
+    disk.grow();
+    let running = Running::start(&config, &limits());
+    all_there(&running);
+    assert_eq!(send(&running, "POST", COUNTERS, &[JSON], &body).status, 201);
 }
