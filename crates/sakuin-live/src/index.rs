@@ -43,7 +43,11 @@ impl Index {
                 for same in entries.chunk_by(|(one, _), (other, _)| one == other) {
                     let ids = same.iter().map(|(_, id)| *id);
                     let posting = match same.len() {
-                        ..=FEW => Posting::Few(ids.collect()),
+                        ..=FEW => {
+                            let mut few: SmallVec<_> = ids.collect();
+                            few.shrink_to_fit();
+                            Posting::Few(few)
+                        }
                         _ => Posting::Many(ids.collect()),
                     };
                     map.insert(same[0].0.clone(), posting);
