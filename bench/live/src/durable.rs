@@ -149,7 +149,7 @@ fn restart(sampler: &mut Sampler, path: &Path) {
             .output()
             .expect("it can be started");
         let told = String::from_utf8(child.stdout).expect("text");
-        let mut numbers = told.split_whitespace().map(|one| one.parse().expect("a number"));
+        let mut numbers = told.split_whitespace().map(|one| one.parse::<f64>().expect("a number"));
         times.extend(numbers.next());
         bytes.extend(numbers.next());
     }
