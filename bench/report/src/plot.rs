@@ -11,7 +11,7 @@ const MARGIN: (f64, f64, f64, f64) = (64.0, 64.0, 128.0, 46.0);
 /// Ours first, which is drawn last and thickest.
 const OURS: &str = "#c2255c";
 const COLORS: [&str; 8] =
-    ["#1c7ed6", "#0ca678", "#7048e8", "#f08c00", "#495057", "#a0694b", "#e8590c", "#099268"];
+    ["#495057", "#868e96", "#7048e8", "#f08c00", "#1098ad", "#a0694b", "#2f9e44", "#1c7ed6"];
 /// Names at least this far apart.
 const LINE_HEIGHT: f64 = 13.0;
 

@@ -73,10 +73,12 @@ impl Services {
         let kept = before.map(|before| before.kept.clone()).unwrap_or_default();
         let mut services = Services { by_name: BTreeMap::new(), kept: kept.clone() };
         let by_name = tables.iter().map(|(name, table)| (name.to_owned(), table.clone()));
-        services.add(LookupServer::new(lookup::Door { tables: by_name.collect() }));
+        let door = lookup::Door { tables: by_name.collect() };
+        services.add(LookupServer::new(door).max_encoding_message_size(MESSAGE_BYTES_MAX));
         if let Some(store) = tables.store() {
             let (store, pool, stopping) = (store.clone(), pool.clone(), stopping.clone());
-            services.add(LiveServer::new(live::Door { store, pool, kept, stopping }));
+            let door = live::Door { store, pool, kept, stopping };
+            services.add(LiveServer::new(door).max_encoding_message_size(MESSAGE_BYTES_MAX));
         }
         if let (Some(config), Some(store)) = (&config.db, tables.store()) {
             services.add(DbServer::new(db::Door::new(store.clone(), pool.clone(), config)));

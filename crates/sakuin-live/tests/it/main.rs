@@ -6,6 +6,7 @@
 //! - `kill`: what is there after a writer was killed
 //! - `exchange`: records into files and back
 //! - `model`: any sequence of transactions against a map and a scan
+//! - `nearest`: the nearest vectors, beside writers and within transactions
 //! - `transactions`: what conflicts, what does not, and what many threads keep true
 
 #![allow(clippy::unwrap_used)]
@@ -16,5 +17,6 @@ mod durable;
 mod exchange;
 mod kill;
 mod model;
+mod nearest;
 mod power;
 mod transactions;

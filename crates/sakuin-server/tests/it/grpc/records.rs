@@ -152,6 +152,9 @@ fn names_are_read_strictly() {
     ] {
         refused(get(name), Code::InvalidArgument, "INVALID_FIELD");
     }
+    let long = format!("tables/{}/records/1", "索".repeat(1 << 20));
+    let details = refused(get(&long), Code::NotFound, "TABLE_NOT_FOUND");
+    assert!(details.resource_info().unwrap().resource_name.len() < 600, "it travels in a header");
     refused(get("tables/features/records/2"), Code::NotFound, "RECORD_NOT_FOUND");
     refused(
         get("tables/features/records/18446744073709551615"),
