@@ -81,8 +81,7 @@ impl Cycles {
 impl Worker for Cycles {
     async fn once(&mut self) -> u64 {
         let from = self.random.i32(0..self.values);
-        let mut records =
-            search(&mut self.client, from).await.expect("searches do not fail");
+        let mut records = search(&mut self.client, from).await.expect("searches do not fail");
         for record in &mut records {
             record.value = self.random.i32(0..self.values);
         }
@@ -149,10 +148,7 @@ impl Worker for Deletes {
 }
 
 /// The records with a value, which must be what they are.
-async fn search(
-    client: &mut DbClient<Channel>,
-    value: i32,
-) -> Result<Vec<Record>, tonic::Status> {
+async fn search(client: &mut DbClient<Channel>, value: i32) -> Result<Vec<Record>, tonic::Status> {
     let records = client.search(Value { value }).await?.into_inner().records;
     let is_sound = records.is_sorted_by(|one, other| one.index < other.index)
         && records.iter().all(|record| record.value == value);

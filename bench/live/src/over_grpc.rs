@@ -83,7 +83,8 @@ impl Stage<'_> {
             let mut peers: Vec<&Peer> = vec![&self.none, &self.empty];
             peers.extend(&self.originals);
             let runs = self.turns(&peers, |peer, round| {
-                let worker = |client| AsItWas::new(endpoint(peer.port), seed(round, client), updates);
+                let worker =
+                    |client| AsItWas::new(endpoint(peer.port), seed(round, client), updates);
                 self.once(peer, (0..20).map(worker).collect())
             });
             self.note(row, &runs);
@@ -268,7 +269,8 @@ impl Stage<'_> {
     /// Against the best of the Rust and Go originals, and against what gRPC alone costs.
     fn targets(&mut self, row: &str, runs: &Runs) {
         let best = |figure: fn(&Run) -> f64| {
-            let originals = runs.iter().filter(|(name, _)| name.starts_with("Rust") || *name == "Go");
+            let originals =
+                runs.iter().filter(|(name, _)| name.starts_with("Rust") || *name == "Go");
             let medians = originals.map(|(name, runs)| (*name, median(each(runs, figure))));
             medians.min_by(|one, other| one.1.total_cmp(&other.1)).expect("there are some").0
         };

@@ -11,7 +11,7 @@ const MARGIN: (f64, f64, f64, f64) = (64.0, 64.0, 128.0, 46.0);
 /// Ours first, which is drawn last and thickest.
 const OURS: &str = "#c2255c";
 const COLORS: [&str; 8] =
-    ["#1c7ed6", "#0ca678", "#7048e8", "#f08c00", "#495057", "#a0694b", "#e8590c", "#099268"];
+    ["#495057", "#868e96", "#7048e8", "#f08c00", "#1098ad", "#a0694b", "#2f9e44", "#1c7ed6"];
 /// Names at least this far apart.
 const LINE_HEIGHT: f64 = 13.0;
 
@@ -37,7 +37,8 @@ pub fn svg(title: &str, lines: &[&Line]) -> String {
         MARGIN.0
     );
     for (at, curve) in curves.iter().enumerate() {
-        let (x, y) = ((at % 2) as f64 * cell.0 + MARGIN.0, (at / 2) as f64 * cell.1 + MARGIN.1 + 36.0);
+        let (x, y) =
+            ((at % 2) as f64 * cell.0 + MARGIN.0, (at / 2) as f64 * cell.1 + MARGIN.1 + 36.0);
         let of: Vec<&Line> = lines.iter().filter(|line| line.row == *curve).copied().collect();
         let _ = writeln!(out, "<g transform=\"translate({x},{y})\">");
         panel(&mut out, curve, &subjects, &of);
@@ -53,7 +54,10 @@ fn panel(out: &mut String, curve: &str, subjects: &[&str], lines: &[&Line]) {
     let across = Scale::linear(points.iter().map(|point| point.0), PANEL.0);
     let up = Scale::logarithmic(points.iter().map(|point| point.1), PANEL.1);
     let unit = lines.first().map_or("", |line| &line.unit);
-    let _ = writeln!(out, "<text y=\"-14\" font-size=\"13\" font-weight=\"600\">{curve}, {unit}</text>");
+    let _ = writeln!(
+        out,
+        "<text y=\"-14\" font-size=\"13\" font-weight=\"600\">{curve}, {unit}</text>"
+    );
     for mark in up.decades() {
         let y = PANEL.1 - up.place(mark);
         let _ = writeln!(
@@ -102,7 +106,10 @@ fn panel(out: &mut String, curve: &str, subjects: &[&str], lines: &[&Line]) {
             path.join(" ")
         );
         for (x, y) in &places {
-            let _ = writeln!(out, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{thick}\" fill=\"{color}\"/>");
+            let _ = writeln!(
+                out,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{thick}\" fill=\"{color}\"/>"
+            );
         }
         ends.push((*last, subject, color));
     }
@@ -151,7 +158,12 @@ impl Scale {
         let logs = figures.map(|figure| figure.max(1e-6).log10());
         let (least, most) =
             logs.fold((f64::MAX, f64::MIN), |(least, most), log| (least.min(log), most.max(log)));
-        Scale { least: least.floor(), most: most.ceil().max(least.floor() + 1.0), length, logarithmic: true }
+        Scale {
+            least: least.floor(),
+            most: most.ceil().max(least.floor() + 1.0),
+            length,
+            logarithmic: true,
+        }
     }
 
     fn place(&self, figure: f64) -> f64 {

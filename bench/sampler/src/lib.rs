@@ -55,7 +55,14 @@ impl Sampler {
     }
 
     /// Notes a point of a curve, which is drawn and not told: what was measured with so many clients.
-    pub fn point(&mut self, curve: &str, clients: usize, unit: &str, subject: &str, samples: &[f64]) {
+    pub fn point(
+        &mut self,
+        curve: &str,
+        clients: usize,
+        unit: &str,
+        subject: &str,
+        samples: &[f64],
+    ) {
         self.line(&json!({
             "bench": self.bench, "row": curve, "clients": clients, "subject": subject, "unit": unit,
             "samples": samples,

@@ -5,6 +5,7 @@
 mod config;
 mod input;
 mod japanese;
+mod live;
 mod pack;
 mod record;
 mod reload;
@@ -34,6 +35,8 @@ enum Command {
     #[command(subcommand)]
     Japanese(japanese::Japanese),
     #[command(subcommand)]
+    Live(live::Live),
+    #[command(subcommand)]
     Stories(serve::Stories),
     Serve(serve::Serve),
     Check(serve::Check),
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Command::Verify(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Japanese(command) => command.run(),
+        Command::Live(command) => command.run(),
         Command::Stories(command) => command.run(),
         Command::Serve(command) => command.run(),
         Command::Check(command) => command.run(),
@@ -103,6 +107,9 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         sakuin_japanese::dictionary::Error,
         sakuin_japanese::read::Error,
         reload::Refused,
+        live::Refused,
+        sakuin_live::exchange::ImportError,
+        sakuin_live::ValueError,
         sakuin::ConfigError,
         sakuin::OpenError,
         sakuin_server::ConfigError,

@@ -53,6 +53,12 @@ pub enum ValueError {
     /// A vector of zeros has no direction, and so no cosine.
     #[error("a vector of zeros has no direction to compare by cosine")]
     NoDirection,
+    /// Vectors are not compared by value.
+    #[error("attribute `{attribute}` is a vector: it is searched by what is near, not by value")]
+    Vector {
+        /// The attribute.
+        attribute: String,
+    },
     /// The table's records have no vectors.
     #[error("the table has no vectors")]
     NoVectors,
@@ -148,6 +154,12 @@ pub enum OpenError {
         /// What went wrong.
         cause: String,
     },
+    /// Another process has the file open.
+    #[error("{path} is open in another process")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file is damaged.
     #[error("{path} is damaged: {what}")]
     Damaged {
@@ -166,4 +178,19 @@ pub enum OpenError {
         /// What does not fit.
         cause: String,
     },
+}
+
+impl OpenError {
+    /// What would do.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            OpenError::InUse { .. } => Some(
+                "one process at a time has a store: ask the server that has it, over HTTP or gRPC, or stop it first",
+            ),
+            OpenError::Schema { .. } => Some(
+                "write the attributes as they were; or export the records, name another `path`, and import them",
+            ),
+            OpenError::File { .. } | OpenError::Damaged { .. } => None,
+        }
+    }
 }

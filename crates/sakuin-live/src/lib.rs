@@ -56,6 +56,12 @@ mod layout;
 mod log;
 mod sync;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
+#[cfg(test)]
+mod schedules;
+
 pub use assignment::Assignment;
 pub use durability::Durability;
 pub use error::{CommitError, Conflict, OpenError, ValueError};

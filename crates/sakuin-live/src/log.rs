@@ -53,7 +53,7 @@ const PACE: Duration = Duration::from_millis(50);
 
 /// A group of so many bytes is written before its time, and one of so many takes no more commits.
 const GROUP_FULL: usize = 8 << 20;
-const GROUP_MAX: usize = 64 << 20;
+const GROUP_MAX: usize = if cfg!(test) { 64 } else { 64 << 20 };
 
 impl Shared {
     pub(crate) fn new(

@@ -74,6 +74,9 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The live tables could not be written when the server stopped.
+    #[error("what live tables had still to write is lost")]
+    Close(#[source] sakuin_live::CommitError),
     /// The system gave no thread or no event loop.
     #[error("cannot start")]
     Start(#[source] io::Error),
@@ -102,7 +105,7 @@ impl Error {
             Error::Restart { .. } => {
                 Some("restart the server, or write them as they were".to_owned())
             }
-            Error::Stories(_) | Error::Start(_) => None,
+            Error::Stories(_) | Error::Close(_) | Error::Start(_) => None,
         }
     }
 

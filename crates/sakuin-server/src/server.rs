@@ -181,7 +181,7 @@ impl Server {
             };
             let served = loops.into_iter().map(join).fold(served, Result::and);
             ended.cancel();
-            served.and(join(beside))
+            served.and(join(beside)).and(state.close())
         })
     }
 }

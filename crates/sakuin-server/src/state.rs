@@ -101,6 +101,14 @@ impl Site {
 }
 
 impl State {
+    /// Writes what live tables have still to write. Nothing is asked any more.
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        match self.serving.load().lookup.tables().store() {
+            Some(store) => store.close().map_err(Error::Close),
+            None => Ok(()),
+        }
+    }
+
     /// Whether a request that comes now should be the last of its connection.
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.is_cancelled()

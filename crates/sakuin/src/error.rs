@@ -60,11 +60,11 @@ impl OpenError {
             OpenError::Feature { feature, .. } => {
                 format!("build the crate `sakuin` with `features = [\"{feature}\"]`")
             }
+            OpenError::Live(error) => return error.hint().map(str::to_owned),
             OpenError::Fixed { .. } => "restart the server, or write it as it was".to_owned(),
-            OpenError::Origin { .. }
-            | OpenError::Table { .. }
-            | OpenError::Live(_)
-            | OpenError::Start(_) => return None,
+            OpenError::Origin { .. } | OpenError::Table { .. } | OpenError::Start(_) => {
+                return None;
+            }
         })
     }
 }

@@ -19,6 +19,11 @@ fn directory_answers_as_its_readme_says() {
 }
 
 #[test]
+fn features_answer_as_their_readme_says() {
+    Readme::of("features", &[]).run();
+}
+
+#[test]
 fn directory_answers_the_same_out_of_postgresql() {
     let postgres = Postgres::start();
     let url = postgres.url("postgres");

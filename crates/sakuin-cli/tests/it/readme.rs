@@ -3,6 +3,7 @@
 //! Ports are replaced by free ones and times by short ones; what waits for a time is asked until it is as written.
 
 use std::{
+    ffi::OsString,
     fs,
     path::Path,
     process::Command,
@@ -89,6 +90,7 @@ impl Readme {
         let begun = Instant::now();
         loop {
             let mut shell = Command::new("sh");
+            shell.env("PATH", path());
             shell.current_dir(self.folder.path("")).args(["-euc", &self.actual(command)]);
             let ran = shell.envs(self.environment.clone()).output().unwrap();
             let printed = String::from_utf8(ran.stdout).unwrap().replace('\r', "");
@@ -108,13 +110,23 @@ impl Readme {
     }
 }
 
+/// How files end that a run of an example makes.
+const MADE: [&str; 3] = ["db", "quota", "redb"];
+
+/// Where commands are found: the one that was built before all others.
+fn path() -> OsString {
+    let built = Path::new(env!("CARGO_BIN_EXE_sakuin")).parent().unwrap().to_owned();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(built).chain(std::env::split_paths(&others))).unwrap()
+}
+
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).unwrap();
         if path.is_dir() {
             copy(&path, &to.join(name));
-        } else if path.extension().is_none_or(|ending| ending != "db" && ending != "quota") {
+        } else if path.extension().is_none_or(|ending| MADE.iter().all(|made| ending != *made)) {
             fs::copy(&path, to.join(name)).unwrap();
         }
     }

@@ -115,7 +115,7 @@ impl<'t> Reader<'t> {
                 true => Condition::Missing,
                 false => Condition::Within(Bound::Unbounded, Bound::Unbounded),
             };
-            filter.conditions.push((attribute.name.clone(), condition));
+            filter.conditions.push((attribute.name.as_str().into(), condition));
             return Ok(());
         }
         if is_negated {
@@ -274,7 +274,7 @@ impl Filter {
         let is_lower = operator.starts_with('>');
         let bound = match operator {
             "=" => {
-                self.conditions.push((attribute.to_owned(), Condition::Equal(value)));
+                self.conditions.push((attribute.into(), Condition::Equal(value)));
                 return;
             }
             "<" | ">" => Bound::Excluded(value),
@@ -295,7 +295,7 @@ impl Filter {
             true => Condition::Within(bound, Bound::Unbounded),
             false => Condition::Within(Bound::Unbounded, bound),
         };
-        self.conditions.push((attribute.to_owned(), range));
+        self.conditions.push((attribute.into(), range));
     }
 }
 
@@ -508,7 +508,7 @@ mod tests {
                 };
                 let mut filter = Filter::all();
                 match operator {
-                    5 => filter.conditions.push((name.clone(), Condition::Missing)),
+                    5 => filter.conditions.push((name.as_str().into(), Condition::Missing)),
                     6 => filter = Filter::within(name, ..),
                     at => filter.add(name, ["=", "<", "<=", ">", ">="][at], value),
                 }

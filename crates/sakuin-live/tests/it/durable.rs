@@ -209,7 +209,7 @@ fn a_file_has_one_store_at_a_time() {
     let folder = folder();
     let store = open(&folder, Durability::Sync);
     let refused = refused(&path(&folder), vec![(TABLE, schema())]);
-    assert_eq!(refused, "FILE: another process has it open; hint: a store has one at a time");
+    assert_eq!(refused, "FILE is open in another process");
     drop(store);
     open(&folder, Durability::Sync);
 }

@@ -313,6 +313,7 @@ async fn submit(
     transaction: Transaction,
 ) -> Result<Result<Committed, CommitError>, Fault> {
     let (sender, outcome) = oneshot::channel();
+    // A client that has gone away is told nothing.
     store.submit(transaction, move |outcome| drop(sender.send(outcome)));
     outcome.await.map_err(|_| Fault::panicked())
 }
@@ -323,7 +324,9 @@ async fn published(store: &Arc<Store>, sequence: u64) {
         return;
     }
     let (sender, published) = oneshot::channel();
-    store.when_published(sequence - 1, move || drop(sender.send(())));
+    store.when_published(sequence - 1, move || {
+        let _ = sender.send(());
+    });
     // A store whose disk has failed publishes nothing more, and says so at the next commit.
     let _ = timeout(PUBLISHED_TIME_MAX, published).await;
 }
@@ -349,7 +352,7 @@ impl From<CommitError> for Fault {
                 fault.retry_after = Some(60);
                 fault
             }
-            CommitError::TooLarge { .. } => {
+            CommitError::TooLarge { .. } | CommitError::TooManyBytes { .. } => {
                 Fault::new(StatusCode::PAYLOAD_TOO_LARGE, cause, "send it in parts")
             }
             error => Fault::internal("the change cannot be committed", &error),
