@@ -48,7 +48,6 @@ const MESSAGE_BYTES_MAX: usize = 4 << 20;
 const ANSWER_BYTES_MAX: usize = MESSAGE_BYTES_MAX - (64 << 10);
 
 const LIVE: &str = "sakuin.live.v1.Live";
-const LOOKUP: &str = "sakuin.v1.Lookup";
 const DB: &str = "db.DB";
 
 /// The services of a configuration.
@@ -96,17 +95,19 @@ impl Services {
     /// Lets clients ask which services there are, and what they look like.
     fn reflect(&mut self) -> Result<(), Error> {
         use tonic_reflection::server::Builder;
-        let builder = || {
+        let builder = |own| {
             let builder = Builder::configure()
                 .register_encoded_file_descriptor_set(sakuin_grpc::DESCRIPTORS)
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
-            self.by_name.keys().fold(builder, |builder, name| builder.with_service_name(*name))
+            let names = self.by_name.keys().copied().chain([own]);
+            names.fold(builder, Builder::with_service_name)
         };
         let refused = |error: tonic_reflection::server::Error| {
             Error::Start(std::io::Error::other(error.to_string()))
         };
-        let v1 = builder().build_v1().map_err(refused)?;
-        let v1alpha = builder().build_v1alpha().map_err(refused)?;
+        let v1 = builder("grpc.reflection.v1.ServerReflection").build_v1().map_err(refused)?;
+        let v1alpha =
+            builder("grpc.reflection.v1alpha.ServerReflection").build_v1alpha().map_err(refused)?;
         self.add(v1);
         self.add(v1alpha);
         Ok(())

@@ -84,7 +84,7 @@ fn a_search_answers_records_or_ids() {
     assert_eq!((&*found.ids, &*found.next_page_token), (&[3][..], ""));
     assert_eq!(served.search("", 0, "", true).ids, [1, 2, 3]);
     assert_eq!(served.search("value = 9", 0, "", false).records, []);
-    assert_eq!(ids(&served.search("weight:*", 0, "", false).records), []);
+    assert!(served.search("weight:*", 0, "", false).records.is_empty());
     assert_eq!(ids(&served.search("NOT weight:* AND value > 7", 0, "", false).records), [2]);
 }
 

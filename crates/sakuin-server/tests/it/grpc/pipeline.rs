@@ -149,7 +149,7 @@ fn each_operation_fails_by_itself() {
             "2@3",
             "RECORD_NOT_FOUND",
             "RECORD_NOT_FOUND",
-            "[]",
+            "[1]",
         ]
     );
     let mut nothing = message(vec![]);

@@ -25,7 +25,7 @@ fn a_record_of_every_type_comes_back_as_it_was() {
     };
     let created = served.ask(served.live().create(request));
     let name = "tables/features/records/1";
-    let written = created.record.unwrap();
+    let written = created.record.clone().unwrap();
     assert_eq!((written.name.as_str(), written.id, written.version), (name, 1, 1));
     assert_eq!((created.snapshot, created.durability()), (1, wire::Durability::None));
     let wanted =
