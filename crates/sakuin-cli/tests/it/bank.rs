@@ -12,7 +12,7 @@ use sakuin_grpc::live::{
 };
 use tonic::Status;
 
-use crate::mortal::{Client, Failure, Mortal};
+use crate::mortal::{self, Client, Failure, Mortal};
 
 const TABLES: &str = "[tables.accounts]\nkind = \"live\"\nattributes.balance = { type = \"int\", index = \"ordered\" }\n";
 const CLIENTS: usize = 20;
@@ -29,8 +29,7 @@ struct Bank {
 
 #[test]
 fn no_money_is_made_or_lost_by_kills() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all();
-    let runtime = { runtime }.build().unwrap();
+    let runtime = mortal::runtime();
     let mut mortal = runtime.block_on(async { Mortal::start(TABLES) });
     runtime.block_on(open_accounts(&mut mortal.client(0)));
     let bank = Arc::new(Bank {

@@ -25,7 +25,7 @@ use tonic::Status;
 
 use crate::{
     checker::{Outcome, Seen, anomalies},
-    mortal::{Client, Failure, Mortal},
+    mortal::{self, Client, Failure, Mortal},
 };
 
 const TABLES: &str = "[tables.lists]\nkind = \"live\"\nattributes.elements = { type = \"text\" }\n\
@@ -81,8 +81,7 @@ struct Plan {
 }
 
 fn run(wanted: usize, kills: usize, care: Care) -> Vec<(String, String)> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all();
-    let runtime = { runtime }.build().unwrap();
+    let runtime = mortal::runtime();
     let mut mortal = runtime.block_on(async { Mortal::start(TABLES) });
     // An append on average, failed ones too, half of them to lists of the first kind; the more of those the better.
     let lists = OPEN as usize * 2 + wanted / 8;

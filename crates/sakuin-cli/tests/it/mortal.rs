@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sakuin_grpc::live::live_client::LiveClient;
-use tokio::sync::watch;
+use tokio::{runtime::Runtime, sync::watch};
 use tonic::{
     Code, Status,
     transport::{Channel, Endpoint},
@@ -34,6 +34,12 @@ pub(crate) enum Failure {
     Conflict,
     /// The connection broke: it may have written or not.
     Unknown,
+}
+
+/// What clients run on.
+pub(crate) fn runtime() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().unwrap()
 }
 
 impl Mortal {
