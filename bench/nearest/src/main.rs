@@ -31,8 +31,8 @@ const CLIENTS: u64 = 20;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [date, output, python, folder] = arguments.as_slice() else {
-        eprintln!("usage: bench-nearest DATE OUTPUT.jsonl PYTHON FOLDER");
+    let [date, output, python, folder, part @ ..] = arguments.as_slice() else {
+        eprintln!("usage: bench-nearest DATE OUTPUT.jsonl PYTHON FOLDER [searches|updates]");
         std::process::exit(2);
     };
     let (rows, queries) = (vectors(folder, "rows"), vectors(folder, "queries"));
@@ -48,11 +48,13 @@ fn main() {
             sampler.target(&row, 1.35, None);
         }
 
-        let peers = RefCell::new(Peers::start(python, folder, count));
-        recall(&mut sampler, name, &store, &queries, &peers);
-        searches(&mut sampler, name, &store, &queries, &peers);
-        drop(peers);
-        if count == rows.len() {
+        let is_wanted = |name: &str| part.is_empty() || part.iter().any(|part| part == name);
+        if is_wanted("searches") {
+            let peers = RefCell::new(Peers::start(python, folder, count));
+            recall(&mut sampler, name, &store, &queries, &peers);
+            searches(&mut sampler, name, &store, &queries, &peers);
+        }
+        if count == rows.len() && is_wanted("updates") {
             half_and_half(&mut sampler, name, &store, &queries);
         }
     }
