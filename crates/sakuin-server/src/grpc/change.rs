@@ -78,7 +78,7 @@ impl Change {
                 let record = record.unwrap_or_default();
                 let (table, id) = name::parse("record.name", &record.name)?;
                 self.expect_etag("record.etag", table, id, &record.etag)?;
-                let to = masked(values(record.values)?, update_mask)?;
+                let to = masked(&values(record.values)?, update_mask)?;
                 Write::Update { table: table.to_owned(), id, to }
             }
             Some(Wire::Delete(wire::DeleteWrite { name, etag })) => {
@@ -281,10 +281,7 @@ fn values(values: BTreeMap<String, wire::Value>) -> Result<Vec<(String, Option<V
 }
 
 /// What becomes of a record, by the mask of an update.
-fn masked(
-    values: Vec<(String, Option<Value>)>,
-    mask: Option<FieldMask>,
-) -> Result<Update, Refusal> {
+fn masked(values: &[(String, Option<Value>)], mask: Option<FieldMask>) -> Result<Update, Refusal> {
     let given = || values.iter().filter_map(|(name, value)| Some((name.clone(), value.clone()?)));
     let paths = mask.unwrap_or_default().paths;
     if paths.iter().any(|path| path == "*" || path == "values") {

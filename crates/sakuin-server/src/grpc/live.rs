@@ -238,7 +238,7 @@ impl Live for Door {
         &self,
         request: Request<wire::WatchRequest>,
     ) -> Result<Response<Self::WatchStream>, Status> {
-        let stream = watch::watch(self.clone(), request.into_inner())?;
+        let stream = watch::watch(self.clone(), request.get_ref())?;
         Ok(Response::new(Box::pin(stream)))
     }
 

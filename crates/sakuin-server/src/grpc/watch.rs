@@ -52,8 +52,8 @@ struct Watch {
 /// Every commit that a request asks for, as it happens.
 pub(crate) fn watch(
     door: Door,
-    request: wire::WatchRequest,
-) -> Result<impl Stream<Item = Result<wire::WatchResponse, Status>> + Send, Refusal> {
+    request: &wire::WatchRequest,
+) -> Result<impl Stream<Item = Result<wire::WatchResponse, Status>> + Send + use<>, Refusal> {
     let snapshot = door.store.snapshot();
     let table = match request.parent.is_empty() {
         true if !request.filter.is_empty() => {
