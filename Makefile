@@ -24,7 +24,7 @@ FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
 PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=bench/live
 
-.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-live bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-live bench-nearest bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -66,7 +66,7 @@ bench: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-cache bench-serve bench-directory bench-live bench-report
+	$(MAKE) bench-cache bench-serve bench-directory bench-live bench-nearest bench-report
 
 # The strategies of cached tables; some six minutes.
 bench-cache:
@@ -110,6 +110,16 @@ $(FEATURES_GO): $(FEATURES_PYTHON) bench/live/db.proto bench/live/go/main.go ben
 	    --go_out=bench/live/go --go-grpc_out=bench/live/go \
 	    --go_opt=module=features-original --go-grpc_opt=module=features-original bench/live/db.proto
 	cd bench/live/go && go build -o $(CURDIR)/$@ .
+
+# The nearest vectors, beside others' searches; the vectors are of photographs, and some 500 MB.
+bench-nearest:
+	@scripts/install python3-venv
+	cd bench && cargo build --release --locked --package bench-nearest
+	test -d bench/target/python || python3 -m venv bench/target/python
+	bench/target/python/bin/pip install --quiet --requirement bench/nearest/requirements.txt
+	test -e bench/target/nearest/queries.f32 || \
+	    bench/target/python/bin/python bench/nearest/vectors.py bench/target/nearest
+	cd bench && target/release/bench-nearest $(TODAY) record/$(TODAY)-nearest.jsonl target/python/bin/python target/nearest
 
 bench-report:
 	cd bench && cargo run --release --locked --quiet --package bench-report > ../BENCHMARKS.md

@@ -4,6 +4,7 @@
 //! `cargo run --release -p bench-live -- DATE OUTPUT.jsonl [PART]`, from the folder `bench`; `make bench-live` builds
 //! all it starts. PART is a name of [`PARTS`].
 
+mod durable;
 mod in_process;
 mod live;
 mod load;
@@ -14,8 +15,12 @@ mod readers;
 
 use bench_sampler::Sampler;
 
-const PARTS: [(&str, fn(&mut Sampler)); 3] =
-    [("process", in_process::measure), ("readers", readers::measure), ("grpc", over_grpc::measure)];
+const PARTS: [(&str, fn(&mut Sampler)); 4] = [
+    ("process", in_process::measure),
+    ("readers", readers::measure),
+    ("durable", durable::measure),
+    ("grpc", over_grpc::measure),
+];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use indicatif::{HumanCount, ProgressBar, ProgressStyle};
 use sakuin::Tables;
 use sakuin_live::{
-    Filter, Store,
+    Filter, FilterError, Store,
     exchange::{self, Format, Source},
 };
 use sakuin_server::Config;
@@ -90,6 +90,9 @@ pub(crate) struct Export {
     /// The file's format, if its name does not say; `jsonl` on standard output
     #[arg(long)]
     format: Option<FileFormat>,
+    /// Only the records that are like this: `value >= 7 AND label = "heron" AND NOT seen:*`
+    #[arg(long, default_value = "", hide_default_value = true)]
+    filter: String,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -108,6 +111,8 @@ pub(crate) enum Refused {
     Table { table: String, config: String, known: Vec<String> },
     #[error("what `{file}` holds is not known by its name")]
     Format { file: String },
+    #[error("the filter cannot be read: {0}")]
+    Filter(FilterError),
 }
 
 impl Refused {
@@ -118,6 +123,7 @@ impl Refused {
             }
             Refused::Table { known, .. } => format!("it has `{}`", known.join("`, `")),
             Refused::Format { .. } => "add `--format jsonl`, `csv` or `parquet`".to_owned(),
+            Refused::Filter(error) => error.hint.clone(),
         })
     }
 }
@@ -185,7 +191,8 @@ impl Export {
         let format = format(self.format, file.as_deref())?;
         let store = open(&self.config, table)?;
         let snapshot = store.snapshot();
-        let filter = Filter::all();
+        let filter =
+            Filter::parse(&self.filter, snapshot.schema(table)?).map_err(Refused::Filter)?;
         let bar = bar(Some(snapshot.count(table)?))?;
         let mut export = |to: &mut (dyn Write + Send)| {
             let mut progress = |count| bar.set_position(count);

@@ -5,7 +5,7 @@
 //! its group is on the disk, and the next group is applied meanwhile. What it applies it also puts into the open
 //! group, for the log to take.
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
 
 use crate::{
     Committed, Conflict, Durability, Transaction,
@@ -14,7 +14,7 @@ use crate::{
     filter::Checked,
     frame::Frame,
     layout::Layout,
-    requests::{Known, Requests},
+    requests::{Known, Requests, milliseconds},
     ring::{Change, Ring, bytes_of},
     schema::Cells,
     snapshot::Root,
@@ -236,11 +236,6 @@ fn check_size(writes: &Writes, inserts: &[(usize, Cells)]) -> Result<(), CommitE
         return Err(CommitError::TooManyBytes { bytes, most: BYTES_MAX });
     }
     Ok(())
-}
-
-fn milliseconds() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 impl Group {

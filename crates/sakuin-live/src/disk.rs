@@ -28,7 +28,7 @@ use crate::{
     committer::Group,
     frame,
     layout::{Layout, Stored},
-    requests::{KEPT, Known, Requests},
+    requests::{KEPT, Known, Requests, milliseconds},
     snapshot::Root,
     table::Table,
 };
@@ -44,8 +44,8 @@ const STATE: &str = "state";
 /// What this writes, as the first number of the state. A file that says more is from a later version.
 const FORMAT: u64 = 1;
 
-/// The pages that redb keeps: only folds read any.
-const CACHE: usize = 32 << 20;
+/// The pages that redb keeps. Only folds read any, and those in order, so that more would be memory for nothing.
+const CACHE: usize = 8 << 20;
 
 /// The log is folded once it is longer than this, and than a quarter of the image.
 pub(crate) const FOLD_AT: u64 = 64 << 20;
@@ -156,6 +156,9 @@ impl Disk {
         disk.read_records(&read.open_table(RECORD)?, &mut root)?;
         let mut known = read_requests(&read.open_table(REQUEST)?)?;
         disk.replay(&read.open_table(LOG)?, &mut root, &mut known)?;
+        root.tables.iter_mut().for_each(Table::build_indexes);
+        let now = milliseconds();
+        known.retain(|known| known.time.saturating_add(KEPT) >= now);
         known.sort_by_key(|known| known.sequence);
         let mut requests = Requests::default();
         for known in known {
@@ -185,7 +188,7 @@ impl Disk {
                 let what = format!("`record` of table {number}, id {id}: {damage}");
                 Refused::Damage { what }
             })?;
-            root.tables[table].set(id, version, &cells);
+            root.tables[table].restore(id, version, &cells);
         }
         Ok(())
     }
@@ -214,9 +217,9 @@ impl Disk {
                     let place = &mut root.tables[table];
                     place.skip_ids(id + 1);
                     match cells {
-                        Some(cells) => drop(place.set(id, commit.sequence, &cells)),
+                        Some(cells) => place.restore(id, commit.sequence, &cells),
                         None => {
-                            place.remove(id);
+                            place.forget(id);
                             self.deleted.insert((table, id));
                         }
                     }

@@ -53,6 +53,12 @@ pub enum ValueError {
     /// A vector of zeros has no direction, and so no cosine.
     #[error("a vector of zeros has no direction to compare by cosine")]
     NoDirection,
+    /// Vectors are not compared by value.
+    #[error("attribute `{attribute}` is a vector: it is searched by what is near, not by value")]
+    Vector {
+        /// The attribute.
+        attribute: String,
+    },
     /// The table's records have no vectors.
     #[error("the table has no vectors")]
     NoVectors,

@@ -5,6 +5,9 @@ mod parse;
 
 use std::ops::{Bound, RangeBounds};
 
+use smallvec::{SmallVec, smallvec};
+use smol_str::SmolStr;
+
 use crate::{Record, Schema, Type, Value, ValueError, schema::Cells, value::Cell};
 
 pub use parse::FilterError;
@@ -12,7 +15,8 @@ pub use parse::FilterError;
 /// What a record must be like: all of its conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    conditions: Vec<(String, Condition)>,
+    /// Most have one, of an attribute with a short name: then nothing is allocated.
+    conditions: SmallVec<[(SmolStr, Condition); 1]>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +29,7 @@ enum Condition {
 /// A filter that fits its table.
 #[derive(Clone, Debug)]
 pub(crate) struct Checked {
-    conditions: Vec<(usize, Wanted)>,
+    conditions: SmallVec<[(usize, Wanted); 1]>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,18 +53,18 @@ impl Filter {
     /// Those whose attribute has a value in this range.
     pub fn within(attribute: &str, range: impl RangeBounds<Value>) -> Filter {
         let bounds = Condition::Within(range.start_bound().cloned(), range.end_bound().cloned());
-        Filter { conditions: vec![(attribute.to_owned(), bounds)] }
+        Filter { conditions: smallvec![(attribute.into(), bounds)] }
     }
 
     /// Those that have no value for this attribute.
     pub fn missing(attribute: &str) -> Filter {
-        Filter { conditions: vec![(attribute.to_owned(), Condition::Missing)] }
+        Filter { conditions: smallvec![(attribute.into(), Condition::Missing)] }
     }
 
     /// And whose attribute has this value.
     #[must_use]
     pub fn and_equal(mut self, attribute: &str, value: impl Into<Value>) -> Filter {
-        self.conditions.push((attribute.to_owned(), Condition::Equal(value.into())));
+        self.conditions.push((attribute.into(), Condition::Equal(value.into())));
         self
     }
 
@@ -102,20 +106,29 @@ impl Filter {
 
     pub(crate) fn check(&self, schema: &Schema) -> Result<Checked, ValueError> {
         let conditions = self.conditions.iter().map(|(attribute, condition)| {
-            let cell = |value: &Value| schema.cell(attribute, value).map(|(_, cell)| cell);
+            let cell = |value: &Value| match schema.cell(attribute, value)? {
+                _ if value.type_of() == Type::Vector => {
+                    Err(ValueError::Vector { attribute: attribute.to_string() })
+                }
+                placed => Ok(placed),
+            };
             let bound = |bound: &Bound<Value>| {
                 Ok(match bound {
                     Bound::Unbounded => Bound::Unbounded,
-                    Bound::Included(value) => Bound::Included(cell(value)?),
-                    Bound::Excluded(value) => Bound::Excluded(cell(value)?),
+                    Bound::Included(value) => Bound::Included(cell(value)?.1),
+                    Bound::Excluded(value) => Bound::Excluded(cell(value)?.1),
                 })
             };
-            let wanted = match condition {
-                Condition::Equal(value) => Wanted::Equal(cell(value)?),
-                Condition::Within(from, to) => Wanted::Within(bound(from)?, bound(to)?),
-                Condition::Missing => Wanted::Missing,
-            };
-            Ok((schema.place(attribute)?, wanted))
+            Ok(match condition {
+                Condition::Equal(value) => {
+                    let (place, cell) = cell(value)?;
+                    (place, Wanted::Equal(cell))
+                }
+                Condition::Within(from, to) => {
+                    (schema.place(attribute)?, Wanted::Within(bound(from)?, bound(to)?))
+                }
+                Condition::Missing => (schema.place(attribute)?, Wanted::Missing),
+            })
         });
         Ok(Checked { conditions: conditions.collect::<Result<_, _>>()? })
     }
@@ -174,7 +187,8 @@ impl Wanted {
             (Wanted::Equal(Cell::Word(_)), Some(_)) => false,
             (Wanted::Within(from, to), Some(blob)) => {
                 let (from, to) = (from.as_ref().map(bytes), to.as_ref().map(bytes));
-                (from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it)).contains(blob)
+                let bounds = (from.as_ref().map(|it| &**it), to.as_ref().map(|it| &**it));
+                RangeBounds::<[u8]>::contains(&bounds, blob)
             }
         }
     }

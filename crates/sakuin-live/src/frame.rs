@@ -30,6 +30,7 @@ pub(crate) struct Frame {
 }
 
 /// A commit as it was read back.
+#[derive(Debug, PartialEq)]
 pub(crate) struct Replayed {
     pub(crate) sequence: u64,
     /// Table, id, and what the record became; none if it was deleted.
@@ -155,7 +156,7 @@ pub(crate) fn row(
     Ok((version, cells))
 }
 
-fn row_key(table: u32, id: u64) -> u64 {
+pub(crate) fn row_key(table: u32, id: u64) -> u64 {
     id ^ u64::from(table).rotate_right(16)
 }
 

@@ -33,6 +33,30 @@ impl Index {
         }
     }
 
+    /// The index of these records, each with its value.
+    pub(crate) fn of(kind: IndexKind, mut entries: Vec<(Cell, u64)>) -> Index {
+        entries.sort_unstable();
+        let mut index = Index::new(kind);
+        match &mut index {
+            Index::Ordered(set) => set.extend(entries),
+            Index::Equal(map) => {
+                for same in entries.chunk_by(|(one, _), (other, _)| one == other) {
+                    let ids = same.iter().map(|(_, id)| *id);
+                    let posting = match same.len() {
+                        ..=FEW => {
+                            let mut few: SmallVec<_> = ids.collect();
+                            few.shrink_to_fit();
+                            Posting::Few(few)
+                        }
+                        _ => Posting::Many(ids.collect()),
+                    };
+                    map.insert(same[0].0.clone(), posting);
+                }
+            }
+        }
+        index
+    }
+
     pub(crate) fn insert(&mut self, cell: Cell, id: u64) {
         match self {
             Index::Equal(map) => map.entry(cell).or_insert_with(Posting::new).insert(id),

@@ -1,8 +1,8 @@
 //! The loops that look at every record, in the widest instructions that the processor has.
 //!
 //! Each is here once in plain Rust, and where the compiler does not find the instructions by itself once more in
-//! [`avx512`] and [`avx2`]. Whatever runs, the integers are the same to the bit, and so are the sums of [`product`]
-//! and [`distance`], which are added in one order. The bounds may differ in their last bits; they are wide enough for that.
+//! [`avx512`] and [`avx2`]. Whatever runs, the results are the same to the bit: integers do not round, and numbers are
+//! added in one order, each rounded by itself.
 
 #![allow(unsafe_code, reason = "instructions beyond the least a processor has are unsafe to use")]
 
@@ -209,7 +209,11 @@ fn within_at(level: Level, words: &[u64; SLOTS], least: u64, most: u64) -> u64 {
 
 /// The inner product of two vectors.
 pub(crate) fn product(one: &[f32], other: &[f32]) -> f64 {
-    match Level::best() {
+    product_at(Level::best(), one, other)
+}
+
+fn product_at(level: Level, one: &[f32], other: &[f32]) -> f64 {
+    match level {
         // SAFETY: the level is only there on processors that have these instructions.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512::product(one, other) },
@@ -222,7 +226,11 @@ pub(crate) fn product(one: &[f32], other: &[f32]) -> f64 {
 
 /// The square of the distance between two vectors.
 pub(crate) fn distance(one: &[f32], other: &[f32]) -> f64 {
-    match Level::best() {
+    distance_at(Level::best(), one, other)
+}
+
+fn distance_at(level: Level, one: &[f32], other: &[f32]) -> f64 {
+    match level {
         // SAFETY: the level is only there on processors that have these instructions.
         #[cfg(target_arch = "x86_64")]
         Level::Avx512 => unsafe { avx512::distance(one, other) },
@@ -279,4 +287,98 @@ pub(crate) fn prefetch<T: ?Sized>(soon: &T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (soon, LINE);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::vectors::VectorPage;
+
+    /// A page whose codes are whatever bytes there are.
+    fn page(dimensions: usize, byte: impl Fn() -> u8, number: impl Fn() -> f32) -> Codes {
+        let mut codes = VectorPage::new(dimensions).codes().clone();
+        codes.steps.iter_mut().flat_map(|it| it.0.as_flattened_mut()).for_each(|it| *it = byte());
+        for numbers in [&mut codes.scales, &mut codes.norms, &mut codes.residuals] {
+            numbers.iter_mut().for_each(|it| *it = number());
+        }
+        codes
+    }
+
+    fn bits(bounds: &[Bounds]) -> Vec<u32> {
+        let all = bounds.iter().flat_map(|it| it.lower.iter().chain(&it.upper));
+        all.map(|number| number.to_bits()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn pages_reach_alike(
+            dimensions in prop_oneof![1..70usize, Just(256), Just(4096)],
+            count in 1..=ABREAST,
+            bytes in prop::sample::select(vec![&[][..], &[0, 1, 127, 128, 255], &[127, 255], &[128, 255], &[127]]),
+            seed in any::<u64>(),
+        ) {
+            let random = std::cell::RefCell::new(fastrand::Rng::with_seed(seed));
+            let byte = || match bytes.len() {
+                0 => random.borrow_mut().u8(..),
+                kinds => bytes[random.borrow_mut().usize(..kinds)],
+            };
+            let codes = page(dimensions, byte, || random.borrow_mut().f32() + 0.01);
+            let probe = || {
+                let codes = || i32::from_le_bytes(std::array::from_fn(|_| byte()));
+                let mut random = random.borrow_mut();
+                let metric = Metric::ALL[random.usize(..3)];
+                let [scale, by_norm, by_residual, by_square, always] =
+                    std::array::from_fn(|_| random.f32());
+                let offset = random.i32(-9999..9999);
+                drop(random);
+                let steps = codes_of(dimensions, codes);
+                Probe { steps, offset, scale, metric, by_norm, by_residual, by_square, always }
+            };
+            let probes: Vec<Probe> = (0..count).map(|_| probe()).collect();
+            let barred: Vec<_> = probes.iter().map(|probe| (probe, 5.0)).collect();
+            let results = Level::all().into_iter().map(|level| {
+                let mut bounds = std::array::from_fn(|_| Bounds::new());
+                let reached = reach_at(level, &codes, &barred, &mut bounds);
+                (reached, bits(&bounds))
+            });
+            let results: Vec<_> = results.collect();
+            prop_assert!(results.iter().all(|result| *result == results[0]));
+        }
+
+        #[test]
+        fn sums_are_alike_to_the_bit(
+            (one, other) in (0..300usize).prop_flat_map(|length| {
+                let vector = || prop::collection::vec(-1e20f32..1e20, length);
+                (vector(), vector())
+            }),
+        ) {
+            for level in Level::all() {
+                let product = |level| product_at(level, &one, &other).to_bits();
+                prop_assert_eq!(product(level), product(Level::Plain));
+                let distance = |level| distance_at(level, &one, &other).to_bits();
+                prop_assert_eq!(distance(level), distance(Level::Plain));
+            }
+        }
+
+        #[test]
+        fn words_are_within_alike(
+            words in prop::collection::vec(prop_oneof![0..9u64, any::<u64>(), u64::MAX - 9..], SLOTS),
+            bounds in (prop_oneof![0..9u64, any::<u64>()], prop_oneof![0..9u64, any::<u64>()]),
+        ) {
+            let words = words.try_into().unwrap();
+            let (least, most) = bounds;
+            for level in Level::all() {
+                let found = within_at(level, &words, least, most);
+                for (at, word) in words.iter().enumerate() {
+                    prop_assert_eq!(found >> at & 1 == 1, (least..=most).contains(word));
+                }
+            }
+        }
+    }
+
+    fn codes_of(dimensions: usize, word: impl Fn() -> i32) -> Box<[i32]> {
+        (0..dimensions.div_ceil(4)).map(|_| word()).collect()
+    }
 }

@@ -56,6 +56,9 @@ mod layout;
 mod log;
 mod sync;
 
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(test)]
 mod schedules;
 

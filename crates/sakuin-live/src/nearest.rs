@@ -1,15 +1,23 @@
 //! Which vectors are nearest to one, exactly: as if every one had been compared.
 
 mod scan;
+mod shared;
 
 #[cfg(test)]
 mod tests;
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use crate::{Filter, Metric, Record, ValueError, filter::Checked, kernels, schema::Schema};
+use crate::{
+    Filter, Metric, Record, ValueError,
+    filter::Checked,
+    kernels,
+    schema::{Cells, Schema},
+    value::Cell,
+    vectors,
+};
 
-pub(crate) use scan::search;
+pub(crate) use {scan::search, shared::Searches};
 
 /// What is looked for.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +67,17 @@ pub(crate) struct Sought {
     pub(crate) metric: Metric,
     pub(crate) filter: Checked,
     /// The vector's length.
-    norm: f64,
+    pub(crate) norm: f64,
+    /// Where a record's vector is.
+    pub(crate) place: usize,
+}
+
+/// What a transaction was told, for the committer to ask of a later change whether it would have been told otherwise.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) sought: Sought,
+    /// The nearest first.
+    pub(crate) ranked: Vec<Ranked>,
 }
 
 /// A record that may be among the nearest. The nearer is the lesser, and of two as near the one with the lower id.
@@ -77,16 +95,16 @@ pub(crate) struct Top {
 }
 
 impl Nearest {
-    pub(crate) fn check(&self, schema: &Schema) -> Result<Sought, ValueError> {
+    pub(crate) fn check(self, schema: &Schema) -> Result<Sought, ValueError> {
         let vectors = schema.vectors().ok_or(ValueError::NoVectors)?;
-        schema.cell(crate::VECTOR, &self.vector.as_slice().into())?;
+        let (place, _) = schema.cell(crate::VECTOR, &self.vector.as_slice().into())?;
         let metric = self.metric.unwrap_or(vectors.metric);
         let norm = kernels::product(&self.vector, &self.vector).sqrt();
         if metric == Metric::Cosine && norm == 0.0 {
             return Err(ValueError::NoDirection);
         }
-        let (vector, filter) = (self.vector.clone().into(), self.filter.check(schema)?);
-        Ok(Sought { vector, count: self.count, metric, filter, norm })
+        let (vector, filter) = (self.vector.into(), self.filter.check(schema)?);
+        Ok(Sought { vector, count: self.count, metric, filter, norm, place })
     }
 }
 
@@ -107,12 +125,34 @@ impl Sought {
         Some(Ranked { rank, id })
     }
 
+    /// The same of a record that lies in no table yet; none if the search does not want it.
+    pub(crate) fn rank_cells(&self, id: u64, cells: &Cells) -> Option<Ranked> {
+        match &cells[self.place] {
+            Some(Cell::Blob(bytes)) if self.filter.matches_cells(cells) => {
+                self.rank(id, &vectors::of_bytes(bytes))
+            }
+            _ => None,
+        }
+    }
+
     /// What a caller is told.
     pub(crate) fn score(&self, ranked: Ranked) -> f64 {
         match self.metric {
             Metric::L2 => -ranked.rank,
             _ => ranked.rank,
         }
+    }
+}
+
+impl Told {
+    /// Whether a record that has become this, or is gone, changes the answer.
+    pub(crate) fn is_changed_by(&self, id: u64, after: Option<&Cells>) -> bool {
+        let enters = |cells| match self.sought.rank_cells(id, cells) {
+            Some(_) if self.ranked.len() < self.sought.count => true,
+            Some(ranked) => self.ranked.last().is_some_and(|last| ranked < *last),
+            None => false,
+        };
+        self.ranked.iter().any(|ranked| ranked.id == id) || after.is_some_and(enters)
     }
 }
 

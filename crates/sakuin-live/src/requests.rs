@@ -1,9 +1,9 @@
 //! What was answered to requests that had a name, so that who lost the answer may ask again.
 //!
-//! Kept for ten minutes, in the order of commits. Times are given, never read here, and never go back: a clock that
+//! Kept for ten minutes, in the order of commits. Times are given and never go back: a clock that
 //! was set back forgets nothing too early.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, sync::Arc, time::SystemTime};
 
 use rustc_hash::FxHashMap;
 
@@ -98,6 +98,12 @@ impl Known {
     fn bytes(&self) -> usize {
         size_of::<Known>() + self.request.len() + 8 * (self.ids.len() + self.matched.len())
     }
+}
+
+/// The time by the clock of the wall, which is the only one that outlives a restart.
+pub(crate) fn milliseconds() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 #[cfg(test)]

@@ -94,10 +94,12 @@ impl Change {
     /// Whether the record was in a search's answer, or is now.
     pub(crate) fn touches(&self, search: &Searched) -> bool {
         let filter = &search.filter;
-        self.table == search.table
-            && [&self.before, &self.after]
-                .into_iter()
-                .flatten()
-                .any(|cells| filter.matches_cells(cells))
+        if self.table != search.table {
+            return false;
+        }
+        if let Some(told) = &search.nearest {
+            return told.is_changed_by(self.id, self.after.as_ref());
+        }
+        [&self.before, &self.after].into_iter().flatten().any(|cells| filter.matches_cells(cells))
     }
 }

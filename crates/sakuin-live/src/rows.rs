@@ -3,7 +3,7 @@
 //! A change copies the page it changes, and the page of vectors only if it changes a vector. Ids count from 1 and are
 //! the way down to a page, so nothing is searched.
 
-use std::{array, sync::Arc};
+use std::{array, ops::Bound, sync::Arc};
 
 use crate::{
     Schema, Type,
@@ -251,7 +251,10 @@ impl Column {
             (Column::Blobs(blobs), wanted) => ones(among)
                 .filter(|slot| wanted.matches_blob(blobs[*slot].as_deref()))
                 .fold(0, |found, slot| found | 1 << slot),
-            // Nothing else is asked of vectors.
+            (Column::Vectors { present }, Wanted::Within(Bound::Unbounded, Bound::Unbounded)) => {
+                *present
+            }
+            // A filter asks nothing else of vectors.
             (Column::Vectors { .. }, _) => 0,
         }
     }
@@ -280,6 +283,18 @@ impl Row<'_> {
             Column::Blobs(blobs) => blobs[slot].clone().map(Cell::Blob),
             Column::Vectors { .. } => self.vector().map(vectors::cell),
         }
+    }
+
+    /// Its cells, but of its vector only that there is one: it is large, and no filter asks for more.
+    pub(crate) fn cells_but_vector(&self) -> Cells {
+        let cells = self.page.columns.iter().enumerate();
+        let cell = |(place, column): (usize, &Column)| match column {
+            Column::Vectors { present } => {
+                (present & (1 << self.slot()) != 0).then(|| Cell::Blob(Arc::default()))
+            }
+            _ => self.cell(place),
+        };
+        cells.map(cell).collect()
     }
 
     pub(crate) fn cells(&self) -> Cells {

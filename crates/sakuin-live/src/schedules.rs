@@ -50,13 +50,10 @@ fn add_one(store: &Store) -> Result<((), Committed), CommitError> {
     })
 }
 
-fn spawn<T: 'static>(
+fn spawn<T: Send + 'static>(
     store: &Arc<Store>,
     work: impl FnOnce(&Store) -> T + Send + 'static,
-) -> thread::JoinHandle<T>
-where
-    T: Send,
-{
+) -> thread::JoinHandle<T> {
     let store = store.clone();
     thread::spawn(move || work(&store))
 }
@@ -167,7 +164,7 @@ fn a_full_group_makes_room_again() {
         });
         writers.into_iter().for_each(|writer| writer.join().unwrap());
         drop(sender);
-        assert_eq!(receiver.iter().filter(|outcome| outcome.is_ok()).count(), 10);
+        assert_eq!(receiver.iter().filter(Result::is_ok).count(), 10);
     });
 }
 

@@ -100,9 +100,7 @@ impl Type {
             Type::Vector => "a vector",
         }
     }
-}
 
-impl Type {
     /// Whether its values are kept as words.
     pub(crate) fn is_word(self) -> bool {
         !matches!(self, Type::Text | Type::Bytes | Type::Vector)

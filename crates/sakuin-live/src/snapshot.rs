@@ -90,18 +90,13 @@ impl Snapshot {
     /// [`Store::nearest`]: crate::Store::nearest
     pub fn nearest(&self, table: &str, nearest: &Nearest) -> Result<Neighbors, ValueError> {
         let (_, table) = self.root.table(table)?;
-        let sought = nearest.check(&table.schema)?;
+        let sought = nearest.clone().check(&table.schema)?;
         let ranked = nearest::search(table, &[&sought]).remove(0);
-        Ok(self.neighbors(table, &sought, ranked))
+        Ok(self.neighbors(table, &sought, &ranked))
     }
 
-    pub(crate) fn neighbors(
-        &self,
-        table: &Table,
-        sought: &Sought,
-        ranked: Vec<Ranked>,
-    ) -> Neighbors {
-        let found = ranked.into_iter().filter_map(|ranked| {
+    pub(crate) fn neighbors(&self, table: &Table, sought: &Sought, ranked: &[Ranked]) -> Neighbors {
+        let found = ranked.iter().filter_map(|&ranked| {
             let record = Record::of(&table.schema, ranked.id, table.get(ranked.id)?);
             Some(Neighbor { record, score: sought.score(ranked) })
         });

@@ -14,6 +14,7 @@ use crate::{
     disk::{Disk, FOLD_AT, Opened},
     error::CommitError,
     log::{self, Entered, Shared},
+    nearest::Searches,
     published::Published,
     requests::Requests,
     ring::Change,
@@ -25,6 +26,7 @@ use crate::{
 /// Live tables. Shared by threads as it is. Dropped, it is closed: see [`Store::close`].
 pub struct Store {
     shared: Arc<Shared>,
+    searches: Arc<Searches>,
     /// The thread that writes, if the store has a file.
     log: Mutex<Option<thread::JoinHandle<Result<(), String>>>>,
 }
@@ -87,11 +89,12 @@ impl Store {
         let durability = Durability::None;
         let committer = Committer::new(root.clone(), Requests::default(), durability, None);
         let shared = Shared::new(Published::new(root), durability, committer);
-        Store { shared: Arc::new(shared), log: Mutex::new(None) }
+        Store::of(Arc::new(shared), None)
     }
 
     /// Opens the tables that a file keeps, or begins the file. Replays what was logged last; refuses a damaged file
-    /// and tables whose attributes the file knows otherwise. Takes a second for some million records.
+    /// and tables whose attributes the file knows otherwise. Takes a second for some million small
+    /// records.
     pub fn open<'n>(
         path: &Path,
         durability: Durability,
@@ -124,7 +127,14 @@ impl Store {
                 .spawn(move || log::run(&shared, disk))
                 .expect("a thread can be started")
         };
-        Ok(Store { shared, log: Mutex::new(Some(log)) })
+        Ok(Store::of(shared, Some(log)))
+    }
+
+    fn of(shared: Arc<Shared>, log: Option<thread::JoinHandle<Result<(), String>>>) -> Store {
+        let tables = shared.published.root().tables.len();
+        let newest = shared.clone();
+        let searches = Arc::new(Searches::new(tables, move || newest.published.root()));
+        Store { shared, searches, log: Mutex::new(log) }
     }
 
     /// All tables as they are now.
@@ -220,17 +230,28 @@ impl Store {
 
     /// The nearest records as they are now. Searches that come while others run share the next look at the vectors.
     pub fn nearest(&self, table: &str, nearest: &Nearest) -> Result<Neighbors, ValueError> {
-        self.snapshot().nearest(table, nearest)
+        let snapshot = self.snapshot();
+        let (at, table) = snapshot.root.table(table)?;
+        Ok(self.searches.nearest(at, nearest.clone().check(&table.schema)?))
     }
 
-    /// As [`Store::nearest`], without waiting: `then` is called with the answer, on a thread of the search.
+    /// As [`Store::nearest`], without waiting: `then` is called with the answer on a thread of the search, or here with
+    /// why there is none. It must be quick.
     pub fn nearest_then(
         &self,
         table: &str,
         nearest: Nearest,
         then: impl FnOnce(Result<Neighbors, ValueError>) + Send + 'static,
     ) {
-        then(self.nearest(table, &nearest));
+        let snapshot = self.snapshot();
+        let found = snapshot.root.table(table);
+        let sought = found.and_then(|(at, table)| Ok((at, nearest.check(&table.schema)?)));
+        match sought {
+            Err(error) => then(Err(error)),
+            Ok((at, sought)) => {
+                self.searches.nearest_then(at, sought, Box::new(|found| then(Ok(found))));
+            }
+        }
     }
 
     /// The published commits after `sequence`, the oldest first.

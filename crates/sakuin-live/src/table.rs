@@ -61,21 +61,48 @@ impl Table {
         self.next_id = self.next_id.max(next_id);
     }
 
-    /// Puts a record in, and returns what it was before.
+    /// Puts a record in, and returns what it was before, but for its vector.
     pub(crate) fn set(&mut self, id: u64, version: u64, cells: &Cells) -> Option<Cells> {
-        let before = self.rows.get(id).map(|row| row.cells());
+        let before = self.rows.get(id).map(|row| row.cells_but_vector());
         self.reindex(id, before.as_ref(), Some(cells));
         self.rows.set(&self.schema, id, version, cells);
         self.next_id = self.next_id.max(id + 1);
         before
     }
 
-    /// Takes a record out, and returns what it was.
+    /// Takes a record out, and returns what it was, but for its vector.
     pub(crate) fn remove(&mut self, id: u64) -> Option<Cells> {
-        let before = self.rows.get(id)?.cells();
+        let before = self.rows.get(id)?.cells_but_vector();
         self.reindex(id, Some(&before), None);
         self.rows.remove(&self.schema, id);
         Some(before)
+    }
+
+    /// Puts a record in as it was, and tells no index: for many at once, before [`Table::build_indexes`].
+    pub(crate) fn restore(&mut self, id: u64, version: u64, cells: &Cells) {
+        self.rows.set(&self.schema, id, version, cells);
+        self.skip_ids(id + 1);
+    }
+
+    /// Takes a record out, if it is there, and tells no index.
+    pub(crate) fn forget(&mut self, id: u64) {
+        if self.rows.get(id).is_some() {
+            self.rows.remove(&self.schema, id);
+        }
+    }
+
+    /// Makes the indexes anew from all records: a value at a time, which costs a part of a record at a time.
+    pub(crate) fn build_indexes(&mut self) {
+        let attributes = self.schema.attributes().iter().enumerate();
+        let indexes = attributes.map(|(place, attribute)| {
+            let kind = attribute.index?;
+            let rows = self.rows.iter_from(1);
+            // Room for all at once, which is given back as a whole.
+            let mut entries = Vec::with_capacity(self.rows.count() as usize);
+            entries.extend(rows.filter_map(|(id, row)| Some((row.cell(place)?, id))));
+            Some(Index::of(kind, entries))
+        });
+        self.indexes = indexes.collect();
     }
 
     fn reindex(&mut self, id: u64, before: Option<&Cells>, after: Option<&Cells>) {

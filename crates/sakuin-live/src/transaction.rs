@@ -9,8 +9,12 @@ use std::{
 };
 
 use crate::{
-    Assignment, Filter, Record, Snapshot, Value, ValueError, assignment::Assignments,
-    error::CommitError, filter::Checked, schema::Cells,
+    Assignment, Filter, Nearest, Neighbor, Neighbors, Record, Snapshot, Value, ValueError,
+    assignment::Assignments,
+    error::CommitError,
+    filter::Checked,
+    nearest::{self, Ranked, Sought, Told},
+    schema::Cells,
 };
 
 /// Reads, and writes that wait to be committed.
@@ -32,6 +36,8 @@ pub(crate) struct Searched {
     pub(crate) table: usize,
     pub(crate) filter: Checked,
     pub(crate) since: u64,
+    /// What was told, if it was asked for the nearest.
+    pub(crate) nearest: Option<Told>,
 }
 
 /// The version of a record that a transaction has changed and not committed.
@@ -98,8 +104,39 @@ impl Transaction {
             }
         }
         let since = self.snapshot.sequence();
-        self.searches.push(Searched { table: at, filter, since });
+        self.searches.push(Searched { table: at, filter, since, nearest: None });
         Ok(records.into_values().collect())
+    }
+
+    /// The records whose vectors are nearest to one, exactly, with this transaction's own changes but for records it
+    /// inserts. The commit conflicts if another has changed one of them since, or come among them.
+    pub fn nearest(&mut self, table: &str, nearest: &Nearest) -> Result<Neighbors, ValueError> {
+        let (at, found) = self.snapshot.root.table(table)?;
+        let sought = nearest.clone().check(&found.schema)?;
+        let written = || self.writes.range((at, 0)..=(at, u64::MAX));
+        // What is written here takes the place of what the snapshot has: so many more may be needed of that.
+        let count = sought.count.saturating_add(written().count());
+        let wider = Sought { count, ..sought.clone() };
+        let mut ranked = nearest::search(found, &[&wider]).remove(0);
+        ranked.retain(|ranked| !self.writes.contains_key(&(at, ranked.id)));
+        ranked.extend(
+            written().filter_map(|((_, id), cells)| sought.rank_cells(*id, cells.as_ref()?)),
+        );
+        ranked.sort();
+        ranked.truncate(sought.count);
+        let neighbor = |ranked: &Ranked| {
+            let record = match self.writes.get(&(at, ranked.id)) {
+                Some(cells) => Record::new(&found.schema, ranked.id, UNCOMMITTED, cells.as_ref()?),
+                None => Record::of(&found.schema, ranked.id, found.get(ranked.id)?),
+            };
+            Some(Neighbor { record, score: sought.score(*ranked) })
+        };
+        let since = self.snapshot.sequence();
+        let neighbors =
+            Neighbors { snapshot: since, found: ranked.iter().filter_map(neighbor).collect() };
+        let (filter, nearest) = (sought.filter.clone(), Some(Told { sought, ranked }));
+        self.searches.push(Searched { table: at, filter, since, nearest });
+        Ok(neighbors)
     }
 
     /// A new record; its id is known when it is committed.
@@ -185,7 +222,7 @@ impl Transaction {
     ) -> Result<(), ValueError> {
         let (at, found) = self.snapshot.root.table(table)?;
         let filter = filter.check(&found.schema)?;
-        self.searches.push(Searched { table: at, filter, since });
+        self.searches.push(Searched { table: at, filter, since, nearest: None });
         Ok(())
     }
 

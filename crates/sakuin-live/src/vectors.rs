@@ -192,6 +192,11 @@ pub(crate) fn is_equal(vector: &[f32], bytes: &[u8]) -> bool {
     vector.len() == numbers.len() && vector.iter().zip(numbers).all(same)
 }
 
+/// The vector that a cell holds.
+pub(crate) fn of_bytes(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|number| f32::from_le_bytes(*number)).collect()
+}
+
 /// A vector as a cell holds it.
 pub(crate) fn cell(vector: &[f32]) -> Cell {
     let mut bytes = vec![0; vector.len() * 4];

@@ -48,7 +48,6 @@ const MESSAGE_BYTES_MAX: usize = 4 << 20;
 const ANSWER_BYTES_MAX: usize = MESSAGE_BYTES_MAX - (64 << 10);
 
 const LIVE: &str = "sakuin.live.v1.Live";
-const LOOKUP: &str = "sakuin.v1.Lookup";
 const DB: &str = "db.DB";
 
 /// The services of a configuration.
@@ -73,10 +72,12 @@ impl Services {
         let kept = before.map(|before| before.kept.clone()).unwrap_or_default();
         let mut services = Services { by_name: BTreeMap::new(), kept: kept.clone() };
         let by_name = tables.iter().map(|(name, table)| (name.to_owned(), table.clone()));
-        services.add(LookupServer::new(lookup::Door { tables: by_name.collect() }));
+        let door = lookup::Door { tables: by_name.collect() };
+        services.add(LookupServer::new(door).max_encoding_message_size(MESSAGE_BYTES_MAX));
         if let Some(store) = tables.store() {
             let (store, pool, stopping) = (store.clone(), pool.clone(), stopping.clone());
-            services.add(LiveServer::new(live::Door { store, pool, kept, stopping }));
+            let door = live::Door { store, pool, kept, stopping };
+            services.add(LiveServer::new(door).max_encoding_message_size(MESSAGE_BYTES_MAX));
         }
         if let (Some(config), Some(store)) = (&config.db, tables.store()) {
             services.add(DbServer::new(db::Door::new(store.clone(), pool.clone(), config)));
@@ -94,17 +95,19 @@ impl Services {
     /// Lets clients ask which services there are, and what they look like.
     fn reflect(&mut self) -> Result<(), Error> {
         use tonic_reflection::server::Builder;
-        let builder = || {
+        let builder = |own| {
             let builder = Builder::configure()
                 .register_encoded_file_descriptor_set(sakuin_grpc::DESCRIPTORS)
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET);
-            self.by_name.keys().fold(builder, |builder, name| builder.with_service_name(*name))
+            let names = self.by_name.keys().copied().chain([own]);
+            names.fold(builder, Builder::with_service_name)
         };
         let refused = |error: tonic_reflection::server::Error| {
             Error::Start(std::io::Error::other(error.to_string()))
         };
-        let v1 = builder().build_v1().map_err(refused)?;
-        let v1alpha = builder().build_v1alpha().map_err(refused)?;
+        let v1 = builder("grpc.reflection.v1.ServerReflection").build_v1().map_err(refused)?;
+        let v1alpha =
+            builder("grpc.reflection.v1alpha.ServerReflection").build_v1alpha().map_err(refused)?;
         self.add(v1);
         self.add(v1alpha);
         Ok(())
@@ -255,8 +258,10 @@ impl hyper::body::Body for Body {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             return Poll::Ready(frame);
         }
-        let is_late =
-            self.deadline.as_mut().is_some_and(|deadline| deadline.as_mut().poll(context).is_ready());
+        let is_late = self
+            .deadline
+            .as_mut()
+            .is_some_and(|deadline| deadline.as_mut().poll(context).is_ready());
         if !is_late {
             return Poll::Pending;
         }

@@ -72,6 +72,12 @@ fn what_is_exported_is_imported_elsewhere_as_it_was() {
     let ran = to.run_with(&["live", "import", "features", "-", "--format", "csv"], &csv);
     assert!(ran.stderr.contains("30 records imported, 30 in all"), "{}", ran.stderr);
     assert_eq!(export(&to), export(&from));
+
+    let records = export(&from);
+    let number = &records[0]["value"];
+    let some = from.ok(&["live", "export", "features", "--filter", &format!("value = {number}")]);
+    let wanted = records.iter().filter(|record| record["value"] == *number);
+    assert_eq!(some.lines().count(), wanted.count());
 }
 
 #[track_caller]
@@ -92,7 +98,7 @@ fn what_is_refused_says_what_helps() {
     };
     import(
         "bad.jsonl",
-        "`bad.jsonl` was not imported: line 2: attribute `value` takes int, not `1.5`; 1 records",
+        "`bad.jsonl` was not imported: line 2: attribute `value` takes int, not `1.5`; records imported before it: 1",
         "a whole number",
     );
     import("bad.csv", "column `colour`", "`label`");
@@ -100,6 +106,8 @@ fn what_is_refused_says_what_helps() {
     assert_eq!(export(&folder).len(), 1, "what stands before a bad record is in");
     refuse(&folder, &["live", "export", "feature"], "no live table `feature`", "it has `features`");
     refuse(&folder, &["live", "export", "words"], "no live table `words`", "it has `features`");
+    let filtered = ["live", "export", "features", "--filter", "value > x"];
+    refuse(&folder, &filtered, "the filter cannot be read", "");
     let missing = folder.refused(&["live", "import", "features", "absent.jsonl"]);
     assert!(missing.contains("`absent.jsonl` was not opened"), "{missing}");
     let nowhere = folder.refused(&["live", "export", "features", "no/where.csv"]);

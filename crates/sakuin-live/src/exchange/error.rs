@@ -25,10 +25,9 @@ impl fmt::Display for Place {
 
 /// An import that ended early. The records before its end are in the table.
 #[derive(Debug, thiserror::Error)]
-#[error("{cause}; {imported} records before it were imported")]
+#[error("{cause}; records imported before it: {imported}")]
 pub struct ImportError {
-    /// Why.
-    #[source]
+    /// Why; the error's text has it already.
     pub cause: Cause,
     /// How many records are in.
     pub imported: u64,

@@ -115,7 +115,7 @@ impl<'t> Reader<'t> {
                 true => Condition::Missing,
                 false => Condition::Within(Bound::Unbounded, Bound::Unbounded),
             };
-            filter.conditions.push((attribute.name.clone(), condition));
+            filter.conditions.push((attribute.name.as_str().into(), condition));
             return Ok(());
         }
         if is_negated {
@@ -274,7 +274,7 @@ impl Filter {
         let is_lower = operator.starts_with('>');
         let bound = match operator {
             "=" => {
-                self.conditions.push((attribute.to_owned(), Condition::Equal(value)));
+                self.conditions.push((attribute.into(), Condition::Equal(value)));
                 return;
             }
             "<" | ">" => Bound::Excluded(value),
@@ -295,7 +295,7 @@ impl Filter {
             true => Condition::Within(bound, Bound::Unbounded),
             false => Condition::Within(Bound::Unbounded, bound),
         };
-        self.conditions.push((attribute.to_owned(), range));
+        self.conditions.push((attribute.into(), range));
     }
 }
 
@@ -309,7 +309,8 @@ fn is_further(sign: char) -> bool {
 
 /// Not "infinity" and its like, which Rust reads as numbers.
 fn number(text: &str) -> Option<f64> {
-    let is_number = text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
+    let is_number =
+        text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));
     text.parse().ok().filter(|number: &f64| is_number && number.is_finite())
 }
 
@@ -340,7 +341,11 @@ impl fmt::Display for Filter {
                     if let Some((operator, value)) = lower {
                         compare(formatter, name, operator, value)?;
                     }
-                    formatter.write_str(if lower.is_some() && upper.is_some() { " AND " } else { "" })?;
+                    formatter.write_str(if lower.is_some() && upper.is_some() {
+                        " AND "
+                    } else {
+                        ""
+                    })?;
                     if let Some((operator, value)) = upper {
                         compare(formatter, name, operator, value)?;
                     }
@@ -503,7 +508,7 @@ mod tests {
                 };
                 let mut filter = Filter::all();
                 match operator {
-                    5 => filter.conditions.push((name.clone(), Condition::Missing)),
+                    5 => filter.conditions.push((name.as_str().into(), Condition::Missing)),
                     6 => filter = Filter::within(name, ..),
                     at => filter.add(name, ["=", "<", "<=", ">", ">="][at], value),
                 }

@@ -377,3 +377,47 @@ fn float(sortable: i32) -> f32 {
         (sortable ^ ((sortable >> 31).cast_unsigned() >> 1).cast_signed()).cast_unsigned(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::nearest::{Nearest, tests};
+
+    proptest! {
+        #[test]
+        fn what_is_measured_lies_within_bounds(
+            (dimensions, vectors) in prop::sample::select(vec![1, 3, 64, 128])
+                .prop_flat_map(|dimensions| (Just(dimensions), tests::vectors(dimensions))),
+        ) {
+            let table = tests::table(dimensions, &vectors);
+            for (metric, vector) in Metric::ALL.into_iter().zip(vectors.iter().rev().cycle()) {
+                let nearest = Nearest { metric: Some(metric), ..Nearest::to(vector, 1) };
+                let Ok(sought) = nearest.check(&table.schema) else { continue };
+                let scan = Scan::new(&sought, u64::MAX);
+                let Some(probe) = scan.probe() else { continue };
+                let pass = Pass::over(table.rows(), 1);
+                let mut bounds = std::array::from_fn(|_| Bounds::new());
+                for (at, (number, page)) in pass.pages.iter().enumerate() {
+                    kernels::reach(page.codes(), &[(probe, 0.0)], &mut bounds);
+                    for slot in ones(pass.wanted(at, &sought) & !page.codes().wild) {
+                        let id = id_of(*number, slot);
+                        let ranked = sought.rank(id, page.get(slot).unwrap()).unwrap();
+                        let measure = scan.measure(ranked);
+                        let (lower, upper) = (bounds[0].lower[slot], bounds[0].upper[slot]);
+                        prop_assert!(f64::from(lower) <= measure && measure <= f64::from(upper),
+                            "{:?} {}: {} <= {} <= {}", metric, id, lower, measure, upper);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_sorted_as_they_compare() {
+        let numbers = [f32::NEG_INFINITY, f32::MIN, -1.0, -1e-45, 0.0, 1e-45, 2.0, f32::INFINITY];
+        assert!(numbers.map(sortable).is_sorted_by(|a, b| a < b));
+        assert_eq!(numbers.map(|number| float(sortable(number))), numbers);
+    }
+}

@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Snapshot, Store, table::Table};
-
-const TABLE: &str = "t";
+use crate::{IndexKind, Type, Value, schema::Cells, table::Table};
 
 /// The nearest records as they are by definition.
 fn plainly(table: &Table, sought: &Sought) -> Vec<Ranked> {
@@ -18,10 +16,9 @@ fn plainly(table: &Table, sought: &Sought) -> Vec<Ranked> {
 }
 
 #[track_caller]
-fn check(snapshot: &Snapshot, searches: &[Nearest]) {
-    let (_, table) = snapshot.root.table(TABLE).unwrap();
+fn check(table: &Table, searches: &[Nearest]) {
     let soughts: Vec<_> =
-        searches.iter().map(|nearest| nearest.check(&table.schema).unwrap()).collect();
+        searches.iter().map(|nearest| nearest.clone().check(&table.schema).unwrap()).collect();
     let together = search(table, &soughts.iter().collect::<Vec<_>>());
     for (sought, found) in soughts.iter().zip(together) {
         let wanted = plainly(table, sought);
@@ -31,7 +28,7 @@ fn check(snapshot: &Snapshot, searches: &[Nearest]) {
 }
 
 /// Vectors as they come: around some centres, of any length, tiny, huge, of whole numbers with many ties, or all alike.
-fn vectors(dimensions: usize) -> impl Strategy<Value = Vec<Vec<f32>>> {
+pub(super) fn vectors(dimensions: usize) -> impl Strategy<Value = Vec<Vec<f32>>> {
     let number = prop_oneof![
         8 => -1.0f32..1.0,
         1 => (-3..4i32).prop_map(|it| it as f32),
@@ -62,23 +59,25 @@ fn vectors(dimensions: usize) -> impl Strategy<Value = Vec<Vec<f32>>> {
     )
 }
 
-fn store(dimensions: usize, vectors: &[Vec<f32>]) -> Store {
-    let schema = crate::Schema::new()
-        .with("few", crate::Type::Int, Some(crate::IndexKind::Equal))
-        .with("many", crate::Type::Int, None)
+pub(super) fn table(dimensions: usize, vectors: &[Vec<f32>]) -> Table {
+    let schema = Schema::new()
+        .with("few", Type::Int, Some(IndexKind::Equal))
+        .with("many", Type::Int, None)
         .with_vectors(dimensions, Metric::L2);
-    let store = Store::in_memory([(TABLE, schema)]);
-    store
-        .update(|transaction| {
-            for (at, vector) in (0i64..).zip(vectors) {
-                let vector = (at % 11 != 3).then(|| ("vector", vector.as_slice().into()));
-                let values = [("few", (at % 40).into()), ("many", (at % 3).into())];
-                transaction.insert(TABLE, values.into_iter().chain(vector))?;
-            }
-            Ok(())
-        })
-        .unwrap();
-    store
+    let mut table = Table::new("t", schema);
+    for (at, vector) in (0u64..).zip(vectors) {
+        set(&mut table, at + 1, (at % 11 != 3).then_some(vector));
+    }
+    table
+}
+
+fn set(table: &mut Table, id: u64, vector: Option<&Vec<f32>>) {
+    let at = (id - 1).cast_signed();
+    let vector = vector.map(|vector| ("vector", vector.as_slice().into()));
+    let values = [("few", Value::Int(at % 40)), ("many", Value::Int(at % 3))];
+    let mut cells = Cells::from_elem(None, 3);
+    table.schema.put(&mut cells, values.into_iter().chain(vector)).unwrap();
+    table.set(id, 1, &cells);
 }
 
 fn searches(vectors: &[Vec<f32>]) -> Vec<Nearest> {
@@ -86,7 +85,7 @@ fn searches(vectors: &[Vec<f32>]) -> Vec<Nearest> {
         Filter::all(),
         Filter::equal("few", 7),
         Filter::equal("many", 1),
-        Filter::within("many", crate::Value::Int(1)..=crate::Value::Int(2)).and_equal("few", 8),
+        Filter::within("many", Value::Int(1)..=Value::Int(2)).and_equal("few", 8),
         Filter::equal("many", 9),
     ];
     let mut searches = Vec::new();
@@ -111,30 +110,41 @@ proptest! {
             .prop_flat_map(|dimensions| (Just(dimensions), vectors(dimensions))),
         changes in prop::collection::vec((0..700u64, 0..3usize), 0..60),
     ) {
-        let store = store(dimensions, &vectors);
+        let mut table = table(dimensions, &vectors);
         let searches = searches(&vectors);
-        check(&store.snapshot(), &searches);
-        let (before, was) = (store.snapshot(), store.snapshot());
-        let was: Vec<_> = was.search(TABLE, &Filter::all()).unwrap();
-        store.update(|transaction| {
-            for (id, change) in &changes {
-                if transaction.get(TABLE, *id)?.is_none() {
-                    continue;
-                }
-                match change {
-                    0 => transaction.delete(TABLE, *id)?,
-                    1 => transaction.clear(TABLE, *id, ["vector"])?,
-                    _ => {
-                        let other = &vectors[*id as usize * 7 % vectors.len()];
-                        transaction.patch(TABLE, *id, [("vector", other.as_slice().into())])?;
-                    }
-                }
+        check(&table, &searches);
+        let before = table.clone();
+        let was: Vec<_> = before.rows_from(1).map(|(id, row)| (id, row.cells())).collect();
+        for (id, change) in changes {
+            if table.get(id).is_none() {
+                continue;
             }
-            Ok(())
-        }).unwrap();
-        check(&store.snapshot(), &searches);
-        let still = before.search(TABLE, &Filter::all()).unwrap();
-        prop_assert!(was.iter().map(|it| it.value("vector")).eq(still.iter().map(|it| it.value("vector"))));
+            match change {
+                0 => drop(table.remove(id)),
+                1 => set(&mut table, id, None),
+                _ => set(&mut table, id, Some(&vectors[id as usize * 7 % vectors.len()])),
+            }
+        }
+        check(&table, &searches);
         check(&before, &searches);
+        prop_assert!(before.rows_from(1).map(|(id, row)| (id, row.cells())).eq(was));
     }
+}
+
+/// Of copies of a table, what is not changed is shared.
+#[test]
+fn a_change_copies_the_block_of_its_vector_alone() {
+    let vectors: Vec<_> = (0..200).map(|at| vec![at as f32 + 1.0; 128]).collect();
+    let before = table(128, &vectors);
+    let lies = |table: &Table, id| table.get(id).unwrap().vector().map(<[f32]>::as_ptr);
+
+    let mut after = before.clone();
+    let mut cells = before.get(100).unwrap().cells();
+    after.schema.put(&mut cells, [("many", Value::Int(9))]).unwrap();
+    after.set(100, 2, &cells);
+    assert_eq!(lies(&before, 100), lies(&after, 100), "another attribute");
+
+    set(&mut after, 100, Some(&vectors[0]));
+    let copied: Vec<u64> = (1..=200).filter(|id| lies(&before, *id) != lies(&after, *id)).collect();
+    assert!(copied.contains(&100) && copied.len() <= 16, "{copied:?}");
 }

@@ -282,18 +282,18 @@ fn damage_is_refused_by_name() {
         assert!(at > 8, "{wanted}");
     };
     check("`record` of table 0, id 2: ", &|database, at| {
-        flip::<(u32, u64)>(database, "record", (0, 2), at)
+        flip::<(u32, u64)>(database, "record", &(0, 2), at)
     });
-    check("`log` at sequence 3: ", &|database, at| flip::<u64>(database, "log", 3, at));
+    check("`log` at sequence 3: ", &|database, at| flip::<u64>(database, "log", &3, at));
     check("`request` up to sequence 2: ", &|database, at| {
         let read = database.begin_write().unwrap();
         let requests = TableDefinition::<(u64, u64), &[u8]>::new("request");
         let key = read.open_table(requests).unwrap().first().unwrap().unwrap().0.value();
         drop(read);
-        flip::<(u64, u64)>(database, "request", key, at)
+        flip::<(u64, u64)>(database, "request", &key, at)
     });
-    check("`meta`, state: ", &|database, at| flip::<&str>(database, "meta", "state", at));
-    check("`meta`, schema: ", &|database, at| flip::<&str>(database, "meta", "schema", at));
+    check("`meta`, state: ", &|database, at| flip::<&str>(database, "meta", &"state", at));
+    check("`meta`, schema: ", &|database, at| flip::<&str>(database, "meta", &"schema", at));
     assert_eq!(all(&open(&folder, Durability::Sync)), whole);
 }
 
@@ -301,15 +301,15 @@ fn damage_is_refused_by_name() {
 fn flip<K: redb::Key + 'static>(
     database: &Database,
     table: &str,
-    key: K::SelfType<'static>,
+    key: &K::SelfType<'static>,
     at: usize,
 ) -> bool {
     let write = database.begin_write().unwrap();
     let mut values = write.open_table(TableDefinition::<K, &[u8]>::new(table)).unwrap();
-    let mut value = values.get(&key).unwrap().unwrap().value().to_vec();
+    let mut value = values.get(key).unwrap().unwrap().value().to_vec();
     let Some(byte) = value.get_mut(at) else { return false };
     *byte ^= 1 << (at % 8);
-    values.insert(&key, value.as_slice()).unwrap();
+    values.insert(key, value.as_slice()).unwrap();
     drop(values);
     write.commit().unwrap();
     true

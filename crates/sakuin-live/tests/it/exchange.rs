@@ -148,7 +148,7 @@ fn a_bad_record_is_told_by_line_and_attribute_and_what_stands_before_it_is_in() 
     use Format::{Csv, JsonLines};
     let bad = "{\"int\": 1}\n\n{\"int\": \"x\"}\n{\"int\": 3}\n";
     refuse(JsonLines, bad, "line 3: attribute `int` takes int", "whole number", 1);
-    refuse(JsonLines, bad, "1 records before it were imported", "import what is left", 1);
+    refuse(JsonLines, bad, "records imported before it: 1", "import what is left", 1);
     refuse(JsonLines, "{\"integer\": 1}", "line 1: there is no attribute `integer`", "", 0);
     refuse(JsonLines, "{\"id\": 0}", "line 1: `id` is `0`", "from 1", 0);
     refuse(JsonLines, "{\"vector\": [1, 2]}", "line 1: a vector of 2 dimensions", "3 numbers", 0);

@@ -102,7 +102,8 @@ fn nothing_acknowledged_is_lost_when_a_writer_is_killed() {
 /// That the store has all of every commit up to this one, and nothing of another.
 fn check(store: &Store, sequence: u64) {
     let mut wanted = [const { std::collections::BTreeMap::new() }; 2];
-    for sequence in 1..=sequence {
+    // The ids come round after 501 and 707 commits: the last of these have written every record last.
+    for sequence in sequence.saturating_sub(707) + 1..=sequence {
         for (records, id) in wanted.iter_mut().zip(ids(sequence)) {
             records.insert(id, sequence);
         }

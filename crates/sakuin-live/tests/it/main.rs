@@ -6,15 +6,17 @@
 //! - `kill`: what is there after a writer was killed
 //! - `exchange`: records into files and back
 //! - `model`: any sequence of transactions against a map and a scan
+//! - `nearest`: the nearest vectors, beside writers and within transactions
 //! - `transactions`: what conflicts, what does not, and what many threads keep true
 
 #![allow(clippy::unwrap_used)]
 
 mod disk;
 mod durable;
-mod kill;
 #[cfg(feature = "exchange")]
 mod exchange;
+mod kill;
 mod model;
+mod nearest;
 mod power;
 mod transactions;

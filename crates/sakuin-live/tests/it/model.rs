@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, ops::Bound};
 
 use proptest::prelude::*;
-use sakuin_live::{Filter, IndexKind, Record, Schema, Store, Type, Value};
+use sakuin_live::{Durability, Filter, IndexKind, Record, Schema, Store, Type, Value};
+
+use crate::disk::Disk;
 
 const TABLE: &str = "t";
 
@@ -75,44 +77,90 @@ fn search(store: &Store, filter: &Filter) -> Vec<u64> {
     ids
 }
 
+/// Looks at everything there is.
+fn check(store: &Store, model: &Model) -> Result<(), TestCaseError> {
+    let ids = |wanted: &dyn Fn(&Kept) -> bool| -> Vec<u64> {
+        model.iter().filter(|(_, record)| wanted(record)).map(|(id, _)| *id).collect()
+    };
+    prop_assert_eq!(search(store, &Filter::all()), ids(&|_| true));
+    prop_assert_eq!(search(store, &Filter::missing("number")), ids(&|it| it.0.is_none()));
+    prop_assert_eq!(
+        search(store, &Filter::equal("text", "a")),
+        ids(&|it| it.1.as_deref() == Some("a"))
+    );
+    for (from, to) in [(-1, 2), (2, -1), (1, 1)] {
+        let both = Filter::within("number", Value::Int(from)..=Value::Int(to));
+        prop_assert_eq!(
+            search(store, &both.clone().and_equal("text", "")),
+            ids(&|it| it.0.is_some_and(|n| from <= n && n <= to) && it.1.as_deref() == Some(""))
+        );
+        prop_assert_eq!(
+            search(store, &both),
+            ids(&|it| it.0.is_some_and(|n| from <= n && n <= to))
+        );
+        let open = (Bound::Excluded(Value::Int(from)), Bound::Excluded(Value::Int(to)));
+        prop_assert_eq!(
+            search(store, &Filter::within("number", open)),
+            ids(&|it| it.0.is_some_and(|n| from < n && n < to))
+        );
+    }
+    Ok(())
+}
+
+fn schema(index: Option<IndexKind>) -> Schema {
+    Schema::new().with("number", Type::Int, index).with("text", Type::Text, index)
+}
+
+type Commits = Vec<Vec<Step>>;
+
+fn commits(most: usize) -> impl Strategy<Value = Commits> {
+    prop::collection::vec(prop::collection::vec(step(), 0..6), 0..most)
+}
+
+fn index() -> impl Strategy<Value = Option<IndexKind>> {
+    prop::option::of(prop::sample::select(vec![IndexKind::Equal, IndexKind::Ordered]))
+}
+
 proptest! {
     #[test]
-    fn a_table_is_a_map(
-        commits in prop::collection::vec(prop::collection::vec(step(), 0..6), 0..30),
-        index in prop::option::of(prop::sample::select(vec![IndexKind::Equal, IndexKind::Ordered])),
-    ) {
-        let schema = Schema::new().with("number", Type::Int, index).with("text", Type::Text, index);
-        let store = Store::in_memory([(TABLE, schema)]);
+    fn a_table_is_a_map(commits in commits(30), index in index()) {
+        let store = Store::in_memory([(TABLE, schema(index))]);
         let mut model = Model::new();
         for steps in commits {
             let (before, was) = (store.snapshot(), model.clone());
             commit(&store, &mut model, &steps);
             prop_assert_eq!(before.count(TABLE).unwrap(), was.len() as u64, "a snapshot stays");
-            let ids = |wanted: &dyn Fn(&Kept) -> bool| -> Vec<u64> {
-                model.iter().filter(|(_, record)| wanted(record)).map(|(id, _)| *id).collect()
-            };
-            prop_assert_eq!(search(&store, &Filter::all()), ids(&|_| true));
-            prop_assert_eq!(search(&store, &Filter::missing("number")), ids(&|it| it.0.is_none()));
-            prop_assert_eq!(
-                search(&store, &Filter::equal("text", "a")),
-                ids(&|it| it.1.as_deref() == Some("a"))
-            );
-            for (from, to) in [(-1, 2), (2, -1), (1, 1)] {
-                let both = Filter::within("number", Value::Int(from)..=Value::Int(to));
-                prop_assert_eq!(
-                    search(&store, &both.clone().and_equal("text", "")),
-                    ids(&|it| it.0.is_some_and(|n| from <= n && n <= to) && it.1.as_deref() == Some(""))
-                );
-                prop_assert_eq!(
-                    search(&store, &both),
-                    ids(&|it| it.0.is_some_and(|n| from <= n && n <= to))
-                );
-                let open = (Bound::Excluded(Value::Int(from)), Bound::Excluded(Value::Int(to)));
-                prop_assert_eq!(
-                    search(&store, &Filter::within("number", open)),
-                    ids(&|it| it.0.is_some_and(|n| from < n && n < to))
-                );
+            check(&store, &model)?;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// In any mode, with folds at any moment, and another index each time.
+    #[test]
+    fn a_table_opened_again_is_the_same_map(
+        lives in prop::collection::vec(
+            (commits(12), index(), prop::sample::select(&Durability::ALL[..])), 1..4
+        ),
+        fold_at in prop_oneof![Just(0u64), 50..500u64],
+    ) {
+        let (disk, mut model, mut last_id) = (Disk::default(), Model::new(), 0);
+        for (commits, index, durability) in lives {
+            let tables = [(TABLE, schema(index))];
+            let store = Store::open_on(disk.clone(), durability, tables, fold_at).unwrap();
+            check(&store, &model)?;
+            for steps in commits {
+                commit(&store, &mut model, &steps);
+                check(&store, &model)?;
             }
+            let inserted = store.update(|transaction| transaction.insert(TABLE, []));
+            let id = inserted.unwrap().1.ids[0];
+            prop_assert!(id > last_id, "no id comes again");
+            model.insert(id, (None, None));
+            last_id = id;
+            commit(&store, &mut model, &[Step::Delete(id)]);
         }
     }
 }

@@ -187,8 +187,10 @@ fn a_store_whose_disk_fails_reads_on_and_writes_no_more() {
                 let is_well = run.work(12, random);
                 (states, acknowledged) = (run.states.clone(), run.acknowledged);
                 assert_eq!(state(&run.store), states[acknowledged as usize], "what is durable");
-                assert_eq!(run.store.status().read_only.is_none(), is_well);
-                assert!(is_well || is_refused(&run.store), "no more is written");
+                // A fold may fail later, when nobody waits.
+                let is_read_only = run.store.status().read_only.is_some();
+                assert!(is_well || is_read_only);
+                assert!(!is_read_only || is_refused(&run.store), "no more is written");
                 is_over = is_well && disk.calls() < at;
             }
             disk.heal();

@@ -220,8 +220,7 @@ impl Change {
         let is_expected = |(table, id, _): &(String, u64, Option<u64>)| {
             self.records.contains_key(&(table.clone(), *id))
         };
-        let is_fatal =
-            !conflict.searches.is_empty() || conflict.records.iter().any(is_expected);
+        let is_fatal = !conflict.searches.is_empty() || conflict.records.iter().any(is_expected);
         is_fatal.then(|| self.conflict(conflict))
     }
 
@@ -273,9 +272,7 @@ fn named(values: &Values) -> impl Iterator<Item = (&str, Value)> {
     values.iter().map(|(name, value)| (name.as_str(), value.clone()))
 }
 
-fn values(
-    values: BTreeMap<String, wire::Value>,
-) -> Result<Vec<(String, Option<Value>)>, Refusal> {
+fn values(values: BTreeMap<String, wire::Value>) -> Result<Vec<(String, Option<Value>)>, Refusal> {
     let read = values.into_iter().map(|(name, value)| {
         let value = value::read(&format!("values.{name}"), value)?;
         Ok((name, value))

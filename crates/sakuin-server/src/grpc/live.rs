@@ -296,7 +296,8 @@ impl Door {
         let filter = filter(&snapshot, "filter", table, asked.filter)?;
         let is_quick = snapshot.schema(table).is_ok_and(|schema| filter.is_quick(schema));
         let moment = snapshot.clone();
-        let (found, name) = (Found { filter, after, size, ids_only: asked.ids_only }, table.to_owned());
+        let (found, name) =
+            (Found { filter, after, size, ids_only: asked.ids_only }, table.to_owned());
         let read = move || found.read(&moment, &name);
         // A page in the order of ids costs no more than its records.
         let (records, ids, last) = match is_quick || asked.filter.trim().is_empty() {

@@ -24,7 +24,8 @@ pub(crate) fn parent<'n>(field: &str, name: &'n str) -> Result<&'n str, Refusal>
 /// The table and the id of the record that `field` of a request names.
 pub(crate) fn parse<'n>(field: &str, name: &'n str) -> Result<(&'n str, u64), Refusal> {
     let parts = name.strip_prefix("tables/").and_then(|rest| rest.split_once("/records/"));
-    let parts = parts.filter(|(table, id)| is_part(table) && id.bytes().all(|it| it.is_ascii_digit()));
+    let parts =
+        parts.filter(|(table, id)| is_part(table) && id.bytes().all(|it| it.is_ascii_digit()));
     let parts = parts.and_then(|(table, id)| Some((table, id.parse().ok()?)));
     parts.ok_or_else(|| {
         let cause = format!("`{name}` is no name of a record");

@@ -23,20 +23,20 @@ const KEPT_MAX: usize = 256;
 
 /// What a page token says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Token {
+pub(crate) struct Token {
     /// The snapshot's sequence.
-    pub snapshot: u64,
+    pub(crate) snapshot: u64,
     /// The last record that was told.
-    pub after: u64,
+    pub(crate) after: u64,
     /// A hash of what was asked.
-    pub asked: u64,
+    pub(crate) asked: u64,
 }
 
 const BYTES: usize = 24;
 
 impl Token {
     /// The token as a client gets it.
-    pub fn write(&self) -> String {
+    pub(crate) fn write(&self) -> String {
         let mut bytes = [0; BYTES];
         let (parts, _) = bytes.as_chunks_mut();
         for (part, number) in parts.iter_mut().zip([self.snapshot, self.after, self.asked]) {
@@ -46,7 +46,7 @@ impl Token {
     }
 
     /// What a client sent; none if no page ever had it.
-    pub fn read(text: &str) -> Option<Token> {
+    pub(crate) fn read(text: &str) -> Option<Token> {
         let mut bytes = [0; BYTES];
         let length = BASE64.decode_slice(text, &mut bytes).ok()?;
         let (parts, _) = bytes.as_chunks();
@@ -89,7 +89,8 @@ impl Kept {
         if token.asked != asked {
             return refused("it is of another question", "ask as for the page before");
         }
-        match take(&mut self.at(time), token.snapshot) {
+        let found = take(&mut self.at(time), token.snapshot);
+        match found {
             Some(snapshot) => {
                 self.keep(snapshot.clone(), time);
                 Ok((snapshot, token.after))

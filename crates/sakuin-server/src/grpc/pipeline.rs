@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 use futures_util::{Stream, StreamExt, stream};
 use sakuin_grpc::live::{self as wire, operation::Operation, result};
 use sakuin_live::{
-    Assignment, Committed, Filter, Nearest, Record, Schema, Snapshot, Transaction,
-    Value,
+    Assignment, Committed, Filter, Nearest, Record, Schema, Snapshot, Transaction, Value,
 };
 use tonic::{Status, Streaming};
 
@@ -103,7 +102,11 @@ impl Pipeline {
     /// Takes over what a message says of the table and its attributes.
     fn address(&mut self, table: String, attributes: Vec<String>) -> Result<(), Refusal> {
         if table.is_empty() && self.table.is_empty() {
-            return Err(Refusal::field("table", "no message has named one", "send it with the first"));
+            return Err(Refusal::field(
+                "table",
+                "no message has named one",
+                "send it with the first",
+            ));
         }
         if table.is_empty() && attributes.is_empty() {
             return Ok(());
@@ -157,9 +160,9 @@ impl<'p> Batch<'p> {
             match operation {
                 Some(write) if is_write(&write) => {
                     writes.push((tag, write));
-                    let goes_on = operations.peek().is_some_and(|(_, next)| {
-                        next.operation.as_ref().is_some_and(is_write)
-                    });
+                    let goes_on = operations
+                        .peek()
+                        .is_some_and(|(_, next)| next.operation.as_ref().is_some_and(is_write));
                     if !goes_on {
                         self.write(place, std::mem::take(&mut writes)).await?;
                     }

@@ -13,7 +13,7 @@ use crate::{pool, reply::Fault};
 /// The domain of every reason.
 const DOMAIN: &str = "sakuin";
 
-/// So many records of a conflict are named: a status travels in headers, which are short.
+/// So many records of a conflict are named.
 const NAMED_MAX: usize = 20;
 
 /// A call that is not answered.
@@ -29,7 +29,7 @@ pub(crate) struct Refusal {
 impl Refusal {
     pub(crate) fn new(code: Code, reason: &'static str, message: impl Into<String>) -> Refusal {
         let (facts, details) = (Vec::new(), Box::default());
-        Refusal { code, reason, message: message.into(), facts, details }
+        Refusal { code, reason, message: short(message.into()), facts, details }
     }
 
     /// A field of the request that cannot be as it is.
@@ -57,7 +57,7 @@ impl Refusal {
         cause: impl Into<String>,
         cure: impl Into<String>,
     ) -> Refusal {
-        let (field, cause, cure) = (field.into(), cause.into(), cure.into());
+        let (field, cause, cure) = (short(field.into()), short(cause.into()), cure.into());
         let mut refusal = Refusal::new(code, reason, format!("`{field}`: {cause}; {cure}"));
         refusal.details.add_bad_request_violation(field, format!("{cause}; {cure}"));
         refusal
@@ -77,7 +77,7 @@ impl Refusal {
     pub(crate) fn no_table(table: &str) -> Refusal {
         let cause = format!("there is no live table `{table}`");
         let mut refusal = Refusal::new(Code::NotFound, "TABLE_NOT_FOUND", cause);
-        let name = format!("tables/{table}");
+        let name = short(format!("tables/{table}"));
         refusal.details.set_resource_info("sakuin.live.v1/Table", name, "", "it is not there");
         refusal
     }
@@ -85,7 +85,7 @@ impl Refusal {
     pub(crate) fn no_record(table: &str, id: u64) -> Refusal {
         let cause = format!("table `{table}` has no record {id}");
         let mut refusal = Refusal::new(Code::NotFound, "RECORD_NOT_FOUND", cause);
-        let name = super::name::record(table, id);
+        let name = short(super::name::record(table, id));
         refusal.details.set_resource_info("sakuin.live.v1/Record", name, "", "it is not there");
         refusal
     }
@@ -134,7 +134,8 @@ impl Refusal {
 
     /// The server ends; `snapshot` is what a stream has told.
     pub(crate) fn stopping(snapshot: u64) -> Refusal {
-        let refusal = Refusal::new(Code::Unavailable, "STOPPING", "the server ends; go on elsewhere");
+        let refusal =
+            Refusal::new(Code::Unavailable, "STOPPING", "the server ends; go on elsewhere");
         refusal.with("snapshot", snapshot.to_string())
     }
 
@@ -163,6 +164,16 @@ impl Refusal {
         self.details.set_retry_info(Some(delay));
         self
     }
+}
+
+/// A text of which a client may have written a part: a status travels in headers, which are short.
+fn short(mut text: String) -> String {
+    const BYTES_MAX: usize = 512;
+    if text.len() > BYTES_MAX {
+        text.truncate(text.floor_char_boundary(BYTES_MAX));
+        text.push('…');
+    }
+    text
 }
 
 impl From<Refusal> for Status {

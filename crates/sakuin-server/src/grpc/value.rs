@@ -109,7 +109,11 @@ pub(crate) fn assignments(
             Some(To::Add(add)) => Assignment::Add(value(add)?),
             Some(To::Clear(true)) => Assignment::Clear,
             Some(To::Clear(false)) | None => {
-                return Err(Refusal::field(field(), "it says nothing", "send `set`, `add` or `clear`"));
+                return Err(Refusal::field(
+                    field(),
+                    "it says nothing",
+                    "send `set`, `add` or `clear`",
+                ));
             }
         };
         Ok((attribute, assignment))

@@ -40,7 +40,7 @@ use crate::support::{Running, limits};
 /// A server over live tables of its own, and a thread for its clients.
 struct Served {
     running: Option<Running>,
-    folder: TempDir,
+    _folder: TempDir,
     runtime: Runtime,
 }
 
@@ -78,8 +78,9 @@ impl Served {
 
     fn of(config: Config, folder: TempDir) -> Served {
         let running = Some(Running::start(&config, &limits()));
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all();
-        Served { running, folder, runtime: { runtime }.build().unwrap() }
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        Served { running, _folder: folder, runtime: runtime.unwrap() }
     }
 
     /// With records of these values, which have the ids from 1 on.

@@ -1,6 +1,6 @@
 //! Live tables over HTTP: what a record is answered as, and writes that lose no update.
 
-use std::thread;
+use std::{fs, process::Command, thread};
 
 use sakuin_server::Config;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn a_record_is_created_read_and_known_by_its_version() {
     assert_eq!((created.status, created.json()), (201, whole.clone()));
     assert_eq!(created.header("location"), "/v1/tables/counters/1");
     assert_eq!((created.header("etag"), created.header("sakuin-sequence")), ("\"1\"", "1"));
-    assert!(["sync", "none"].contains(&created.header("sakuin-durability")));
+    assert_eq!(created.header("sakuin-durability"), "sync");
 
     for path in ["/v1/tables/counters/1", "/counters/1"] {
         let read = live.running.get(path);
@@ -234,9 +234,7 @@ fn a_request_sent_again_under_its_name_is_done_once() {
     let live = live();
     let key = |key| [JSON, ("idempotency-key", key)];
     let [first, again] = [0, 1].map(|_| live.send("POST", COUNTERS, &key("a"), "{\"value\": 1}"));
-    if first.header("location") != again.header("location") {
-        panic!("{} and {}", first.header("location"), again.header("location"));
-    }
+    assert_eq!(first.header("location"), again.header("location"));
     assert_eq!((first.status, first.json()), (again.status, again.json()));
     assert_eq!(
         live.send("POST", COUNTERS, &key("b"), "{}").header("location"),
@@ -310,4 +308,112 @@ fn live_tables_are_listed_counted_and_read_by_the_batch() {
     let ready = live.running.admin("/ready");
     assert_eq!((ready.status, &ready.json()["ready"]), (200, &json!(true)));
     assert_eq!(live.running.get("/health").text(), "ok\n");
+}
+
+#[test]
+fn records_are_there_after_a_reload_and_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sakuin.toml");
+    let configure = |from: &str, to: &str| {
+        let text = format!("[server]\nlisten = \"127.0.0.1:0\"\n{}", TABLES.replace(from, to));
+        fs::write(&file, text).unwrap();
+    };
+    configure("", "");
+    let start = || Running::start(&Config::read(&file).unwrap(), &limits());
+    let running = start();
+    let first = "/v1/tables/counters/1";
+    assert_eq!(send(&running, "POST", COUNTERS, &[JSON], "{\"value\": 7}").status, 201);
+    configure("/counters/{id}", "/elsewhere/{id}");
+    running.reloader.reload().unwrap();
+    assert_eq!(running.get("/elsewhere/1").json(), json!({"id": 1, "value": 7}));
+
+    configure("\"text\"", "\"int\"");
+    let error = running.reloader.reload().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "table `counters` cannot be changed while the live tables are open"
+    );
+    assert!(error.hint().unwrap().contains("restart"));
+    assert_eq!(send(&running, "PATCH", first, &[JSON], "{\"label\": \"a\"}").status, 200);
+
+    drop(running);
+    configure("", "");
+    let running = start();
+    let read = running.get(first);
+    assert_eq!(
+        (read.header("etag"), read.json()),
+        ("\"2\"", json!({"id": 1, "value": 7, "label": "a"}))
+    );
+    let next = send(&running, "POST", COUNTERS, &[JSON], "{}");
+    assert_eq!((next.header("etag"), next.header("location")), ("\"3\"", "/v1/tables/counters/2"));
+}
+
+/// A file system in memory of a few megabytes; gone when dropped.
+struct Small {
+    folder: TempDir,
+}
+
+impl Small {
+    /// None where mounting is not allowed, as it is to root.
+    fn mount() -> Option<Small> {
+        let small = Small { folder: tempfile::tempdir().unwrap() };
+        small.run("mount", &["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).then_some(small)
+    }
+
+    fn grow(&self) {
+        assert!(self.run("mount", &["-o", "remount,size=256m"]));
+    }
+
+    fn run(&self, command: &str, arguments: &[&str]) -> bool {
+        let ran = Command::new(command).args(arguments).arg(self.folder.path()).output();
+        ran.is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        self.run("umount", &[]);
+    }
+}
+
+#[test]
+fn a_full_disk_ends_writing_and_loses_nothing() {
+    let Some(disk) = Small::mount() else {
+        eprintln!("not run: only root may mount a small disk");
+        return;
+    };
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\nhealth = \"/health\"\n{TABLES}"
+    );
+    let config = Config::parse(&text, "test.toml", disk.folder.path()).unwrap();
+    let running = Running::start(&config, &limits());
+    let body = json!({ "value": 1, "label": "x".repeat(200_000) }).to_string();
+    let post = || send(&running, "POST", COUNTERS, &[JSON], &body);
+    let acknowledged = (0..1000).take_while(|_| post().status == 201).count();
+    assert!((1..1000).contains(&acknowledged), "{acknowledged}");
+
+    let refused = send(&running, "PATCH", "/v1/tables/counters/1", &[JSON], "{\"value\": 2}");
+    problem(&refused, 503, "disk failed", "reading goes on");
+    assert_eq!(refused.header("retry-after"), "60");
+    let ready = running.admin("/ready");
+    assert_eq!((ready.status, &ready.json()["ready"]), (503, &json!(false)));
+    assert!(ready.json()["live_tables_read_only"].is_string());
+    assert_eq!(
+        (running.get("/health").status, running.get("/health").text()),
+        (503, "read-only\n")
+    );
+    assert_eq!(running.metric("sakuin_live_read_only", ""), 1.0);
+    let all_there = |running: &Running| {
+        for id in 1..=acknowledged {
+            let read = running.get(&format!("{COUNTERS}/{id}"));
+            assert_eq!((read.status, &read.json()["value"]), (200, &json!(1)), "{id}");
+        }
+    };
+    all_there(&running);
+
+    drop(running);
+    disk.grow();
+    let running = Running::start(&config, &limits());
+    all_there(&running);
+    assert_eq!(send(&running, "POST", COUNTERS, &[JSON], &body).status, 201);
 }

@@ -33,7 +33,10 @@ fn packed_and_live_tables_answer_alike() {
     served.create([("value", Kind::Int(7))]);
     let record = served.answer("features", "1").unwrap().into_inner();
     assert_eq!((&*record.version, record.source()), ("1", Source::Live));
-    assert_eq!((&*record.value, &*record.content_type), (&br#"{"id":1,"value":7}"#[..], "application/json"));
+    assert_eq!(
+        (&*record.value, &*record.content_type),
+        (&br#"{"id":1,"value":7}"#[..], "application/json")
+    );
 }
 
 #[test]

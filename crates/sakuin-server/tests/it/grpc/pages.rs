@@ -3,7 +3,12 @@
 use super::*;
 
 impl Served {
-    fn list(&self, filter: &str, page_size: i32, token: &str) -> Result<Response<wire::ListResponse>, Status> {
+    fn list(
+        &self,
+        filter: &str,
+        page_size: i32,
+        token: &str,
+    ) -> Result<Response<wire::ListResponse>, Status> {
         let request = wire::ListRequest {
             parent: FEATURES.to_owned(),
             filter: filter.to_owned(),
@@ -14,7 +19,13 @@ impl Served {
         self.wait(self.live().list(request))
     }
 
-    fn search(&self, filter: &str, page_size: i32, token: &str, ids_only: bool) -> wire::SearchResponse {
+    fn search(
+        &self,
+        filter: &str,
+        page_size: i32,
+        token: &str,
+        ids_only: bool,
+    ) -> wire::SearchResponse {
         let request = wire::SearchRequest {
             parent: FEATURES.to_owned(),
             filter: filter.to_owned(),
@@ -33,7 +44,9 @@ fn ids(records: &[wire::Record]) -> Vec<u64> {
 #[test]
 fn pages_show_one_snapshot_whatever_is_written_meanwhile() {
     let served = Served::with(&[1, 2, 1, 2, 1]);
-    for (filter, wanted) in [("", vec![1, 2, 3, 4, 5]), ("value = 1", vec![1, 3, 5]), ("value < 2", vec![1, 3, 5])] {
+    for (filter, wanted) in
+        [("", vec![1, 2, 3, 4, 5]), ("value = 1", vec![1, 3, 5]), ("value < 2", vec![1, 3, 5])]
+    {
         let served = Served::with(&[1, 2, 1, 2, 1]);
         let first = served.list(filter, 1, "").unwrap().into_inner();
         let (mut found, mut token) = (ids(&first.records), first.next_page_token);
@@ -71,7 +84,7 @@ fn a_search_answers_records_or_ids() {
     assert_eq!((&*found.ids, &*found.next_page_token), (&[3][..], ""));
     assert_eq!(served.search("", 0, "", true).ids, [1, 2, 3]);
     assert_eq!(served.search("value = 9", 0, "", false).records, []);
-    assert_eq!(ids(&served.search("weight:*", 0, "", false).records), []);
+    assert!(served.search("weight:*", 0, "", false).records.is_empty());
     assert_eq!(ids(&served.search("NOT weight:* AND value > 7", 0, "", false).records), [2]);
 }
 
@@ -112,7 +125,8 @@ fn sizes_and_orders_are_checked() {
         blamed(&refused(list("value"), Code::InvalidArgument, "INVALID_FIELD")).0,
         "order_by"
     );
-    let details = refused(served.list("value = 1 OR", 0, ""), Code::InvalidArgument, "INVALID_FILTER");
+    let details =
+        refused(served.list("value = 1 OR", 0, ""), Code::InvalidArgument, "INVALID_FILTER");
     assert_eq!(details.error_info().unwrap().metadata["position"], "10");
 }
 

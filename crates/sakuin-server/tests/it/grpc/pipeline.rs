@@ -72,7 +72,11 @@ fn shown(response: &wire::PipelineResponse) -> Vec<String> {
         match result.result.as_ref().unwrap() {
             result::Result::Row(row) => {
                 let cells = row.cells.iter().map(|cell| {
-                    format!("{}={:?}", cell.attribute, cell.value.as_ref().unwrap().kind.as_ref().unwrap())
+                    format!(
+                        "{}={:?}",
+                        cell.attribute,
+                        cell.value.as_ref().unwrap().kind.as_ref().unwrap()
+                    )
                 });
                 format!("{}@{} {}", row.id, row.version, cells.collect::<Vec<_>>().join(" "))
             }
@@ -90,7 +94,16 @@ fn shown(response: &wire::PipelineResponse) -> Vec<String> {
 fn operations_are_answered_in_order_and_see_the_writes_before_them() {
     let served = Served::start();
     let answers = served.pipeline(vec![
-        message(vec![create(1), create(2), search(1), add(1, 5), get(1), add(1, 1), add(1, 1), search(8)]),
+        message(vec![
+            create(1),
+            create(2),
+            search(1),
+            add(1, 5),
+            get(1),
+            add(1, 1),
+            add(1, 1),
+            search(8),
+        ]),
         // The table and the attributes of the message before.
         wire::PipelineRequest { operations: operations(vec![get(1)]), ..Default::default() },
     ]);
@@ -109,13 +122,36 @@ fn each_operation_fails_by_itself() {
     let bad = Operation::Create(wire::CreateOperation { cells: vec![cell(1, Kind::Int(1))] });
     let nowhere = Operation::Create(wire::CreateOperation { cells: vec![cell(2, Kind::Int(1))] });
     let answers = served.pipeline(vec![message(vec![
-        create(6), bad, add(9, 1), delete(1, 7), nowhere, add(1, i64::MAX), add(1, 1), get(9), delete(2, 0),
-        delete(2, 2), delete(2, 0), search(6),
+        create(6),
+        bad,
+        add(9, 1),
+        delete(1, 7),
+        nowhere,
+        add(1, i64::MAX),
+        add(1, 1),
+        get(9),
+        delete(2, 0),
+        delete(2, 2),
+        delete(2, 0),
+        search(6),
     ])]);
-    assert_eq!(shown(&answers[0]), [
-        "2@2", "INVALID_FIELD", "RECORD_NOT_FOUND", "ETAG_MISMATCH", "INVALID_FIELD", "INVALID_FIELD",
-        "1@2", "RECORD_NOT_FOUND", "2@3", "RECORD_NOT_FOUND", "RECORD_NOT_FOUND", "[]",
-    ]);
+    assert_eq!(
+        shown(&answers[0]),
+        [
+            "2@2",
+            "INVALID_FIELD",
+            "RECORD_NOT_FOUND",
+            "ETAG_MISMATCH",
+            "INVALID_FIELD",
+            "INVALID_FIELD",
+            "1@2",
+            "RECORD_NOT_FOUND",
+            "2@3",
+            "RECORD_NOT_FOUND",
+            "RECORD_NOT_FOUND",
+            "[1]",
+        ]
+    );
     let mut nothing = message(vec![]);
     nothing.operations.push(wire::Operation::default());
     let answers = served.pipeline(vec![nothing]);
@@ -136,13 +172,18 @@ fn searches_answer_rows_and_filters_work() {
         assignments: assign(wire::cell_assignment::To::Set(value(Kind::Int(1)))),
     };
     let answers = served.pipeline(vec![message(vec![
-        search(equal(), false, 2), search(equal(), true, 0), search(filter("value >= 6"), false, 0),
-        search(filter("vaule = 1"), false, 0), search(equal(), true, 1001),
-        Operation::UpdateWhere(update), search(filter("value = 1"), false, 0),
+        search(equal(), false, 2),
+        search(equal(), true, 0),
+        search(filter("value >= 6"), false, 0),
+        search(filter("vaule = 1"), false, 0),
+        search(equal(), true, 1001),
+        Operation::UpdateWhere(update),
+        search(filter("value = 1"), false, 0),
     ])]);
-    assert_eq!(shown(&answers[0]), [
-        "[1, 3]…", "3 rows", "[2]", "INVALID_FILTER", "TOO_LARGE", "[1, 3, 4]", "[1, 3, 4]",
-    ]);
+    assert_eq!(
+        shown(&answers[0]),
+        ["[1, 3]…", "3 rows", "[2]", "INVALID_FILTER", "TOO_LARGE", "[1, 3, 4]", "[1, 3, 4]",]
+    );
 }
 
 #[test]
@@ -153,7 +194,11 @@ fn the_nearest_are_found() {
     }
     let near = |at: &[f32]| {
         let vector = Some(value(vector(at)));
-        Operation::FindNearest(wire::FindNearestOperation { vector, count: 5, ..Default::default() })
+        Operation::FindNearest(wire::FindNearestOperation {
+            vector,
+            count: 5,
+            ..Default::default()
+        })
     };
     let answers = served.pipeline(vec![message(vec![near(&[0.0, 0.0]), near(&[0.0])])]);
     assert_eq!(shown(&answers[0]), ["[1, 2] [0.0, 5.0]", "INVALID_FIELD"]);
@@ -191,7 +236,8 @@ fn results_that_do_not_fit_in_a_message_come_in_several() {
     let served = Served::start();
     let name = Kind::Text("x".repeat(1 << 20));
     served.create([("name", name)]);
-    let answers = served.pipeline(vec![message((0..9).map(|_| get(1)).collect()), message(vec![get(1)])]);
+    let answers =
+        served.pipeline(vec![message((0..9).map(|_| get(1)).collect()), message(vec![get(1)])]);
     let parts: Vec<_> = answers.iter().map(|it| (it.results.len(), it.continues)).collect();
     assert_eq!(parts, [(3, true), (3, true), (3, false), (1, false)]);
 }

@@ -25,16 +25,11 @@ fn a_record_of_every_type_comes_back_as_it_was() {
     };
     let created = served.ask(served.live().create(request));
     let name = "tables/features/records/1";
-    let written = created.record.unwrap();
+    let written = created.record.clone().unwrap();
     assert_eq!((written.name.as_str(), written.id, written.version), (name, 1, 1));
     assert_eq!((created.snapshot, created.durability()), (1, wire::Durability::None));
-    let wanted = wire::Record {
-        name: name.to_owned(),
-        etag: "\"1\"".to_owned(),
-        id: 1,
-        version: 1,
-        ..sent
-    };
+    let wanted =
+        wire::Record { name: name.to_owned(), etag: "\"1\"".to_owned(), id: 1, version: 1, ..sent };
     let request = wire::GetRequest { name: name.to_owned() };
     let wanted = wire::GetResponse { record: Some(wanted), snapshot: 1 };
     assert_eq!(served.ask(served.live().get(request)), wanted);
@@ -60,19 +55,20 @@ fn updates_change_what_their_mask_names() {
         values.map(|(name, value)| (name, value.kind.unwrap())).collect::<Vec<_>>()
     };
     let is = |values: Vec<(String, Kind)>, wanted: &[(&str, Kind)]| {
-        let values: Vec<_> = values.iter().map(|(name, kind)| (name.as_str(), kind.clone())).collect();
+        let values: Vec<_> =
+            values.iter().map(|(name, kind)| (name.as_str(), kind.clone())).collect();
         assert_eq!(values, wanted);
     };
     let three = || record(&name, [("value", Kind::Int(3)), ("name", Kind::Text("x".to_owned()))]);
-    is(update(record(&name, [("value", Kind::Int(2))]), None), &[
-        ("seen", Kind::Bool(true)),
-        ("value", Kind::Int(2)),
-    ]);
+    is(
+        update(record(&name, [("value", Kind::Int(2))]), None),
+        &[("seen", Kind::Bool(true)), ("value", Kind::Int(2))],
+    );
     is(update(three(), mask(&["values.value", "seen"])), &[("value", Kind::Int(3))]);
-    is(update(record(&name, [("weight", Kind::Float(1.0))]), mask(&["*"])), &[(
-        "weight",
-        Kind::Float(1.0),
-    )]);
+    is(
+        update(record(&name, [("weight", Kind::Float(1.0))]), mask(&["*"])),
+        &[("weight", Kind::Float(1.0))],
+    );
     // A value without a kind is none.
     let mut without = three();
     without.values.insert("weight".to_owned(), wire::Value { kind: None });
@@ -142,14 +138,29 @@ fn what_cannot_be_is_refused_with_field_and_cure() {
 #[test]
 fn names_are_read_strictly() {
     let served = Served::with(&[1]);
-    let get = |name: &str| served.wait(served.live().get(wire::GetRequest { name: name.to_owned() }));
-    for name in ["", "1", "tables/features", "tables/features/records/", "tables/features/records/x",
-        "tables/features/records/+1", "tables/a/b/records/1", "tables/features/records/1/"]
-    {
+    let get =
+        |name: &str| served.wait(served.live().get(wire::GetRequest { name: name.to_owned() }));
+    for name in [
+        "",
+        "1",
+        "tables/features",
+        "tables/features/records/",
+        "tables/features/records/x",
+        "tables/features/records/+1",
+        "tables/a/b/records/1",
+        "tables/features/records/1/",
+    ] {
         refused(get(name), Code::InvalidArgument, "INVALID_FIELD");
     }
+    let long = format!("tables/{}/records/1", "索".repeat(1 << 20));
+    let details = refused(get(&long), Code::NotFound, "TABLE_NOT_FOUND");
+    assert!(details.resource_info().unwrap().resource_name.len() < 600, "it travels in a header");
     refused(get("tables/features/records/2"), Code::NotFound, "RECORD_NOT_FOUND");
-    refused(get("tables/features/records/18446744073709551615"), Code::NotFound, "RECORD_NOT_FOUND");
+    refused(
+        get("tables/features/records/18446744073709551615"),
+        Code::NotFound,
+        "RECORD_NOT_FOUND",
+    );
     refused(get("tables/other/records/1"), Code::NotFound, "TABLE_NOT_FOUND");
 }
 
@@ -184,11 +195,8 @@ fn update_where_changes_what_a_filter_wants() {
     assert_eq!(served.value(2), None);
     let text = To::Set(value(Kind::Text("x".to_owned())));
     refused(update("", text), Code::InvalidArgument, "INVALID_FIELD");
-    let details = refused(
-        update("value == 5", To::Clear(true)),
-        Code::InvalidArgument,
-        "INVALID_FILTER",
-    );
+    let details =
+        refused(update("value == 5", To::Clear(true)), Code::InvalidArgument, "INVALID_FILTER");
     assert_eq!(details.error_info().unwrap().metadata["position"], "6");
     assert_eq!(blamed(&details).0, "filter");
     let most = To::Add(value(Kind::Int(i64::MAX)));

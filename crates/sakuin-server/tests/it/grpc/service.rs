@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use http_body_util::Full;
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tonic::Request;
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
@@ -47,7 +50,9 @@ fn services_are_listed_by_reflection() {
     let V1Alpha::ListServicesResponse(list) = list else { panic!() };
     assert!(list.service.iter().any(|service| service.name == "sakuin.live.v1.Live"));
     let symbol = "sakuin.live.v1.Live".to_owned();
-    let V1::FileDescriptorResponse(files) = ask!(v1, FileContainingSymbol(symbol)) else { panic!() };
+    let V1::FileDescriptorResponse(files) = ask!(v1, FileContainingSymbol(symbol)) else {
+        panic!()
+    };
     assert!(!files.file_descriptor_proto.is_empty());
 }
 
@@ -71,14 +76,8 @@ fn what_is_not_configured_is_not_there() {
 #[test]
 fn a_deadline_ends_a_call_and_a_stream() {
     let served = Served::with(&[1]);
-    let ask = |timeout: &str| {
-        let mut request = Request::new(wire::GetRequest { name: feature(1) });
-        request.metadata_mut().insert("grpc-timeout", timeout.parse().unwrap());
-        served.wait(served.live().get(request))
-    };
-    assert!(ask("10S").is_ok());
-    refused(ask("0m"), Code::DeadlineExceeded, "DEADLINE");
-    refused(ask("soon"), Code::InvalidArgument, "INVALID_FIELD");
+    let status = |timeout| served.wait(status(&served, timeout));
+    assert_eq!(["10S", "0m", "soon"].map(status), ["5", "4", "3"]);
     // The client's own clock would end it too, so the time is given by hand.
     let mut request = Request::new(wire::WatchRequest::default());
     request.metadata_mut().insert("grpc-timeout", "50m".parse().unwrap());
@@ -92,6 +91,21 @@ fn a_deadline_ends_a_call_and_a_stream() {
         }
     });
     of_status(&last.expect_err("it does not just end"), Code::DeadlineExceeded, "DEADLINE");
+}
+
+/// The status of a call for a record that is not there, by a client that has no clock of its own.
+async fn status(served: &Served, timeout: &str) -> String {
+    let stream = tokio::net::TcpStream::connect(served.address).await.unwrap();
+    let shaken = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+    let (mut sender, connection) = shaken.unwrap();
+    tokio::spawn(connection);
+    let message = b"\0\0\0\0\x1d\x0a\x1btables/features/records/999";
+    let request = hyper::Request::post("http://localhost/sakuin.live.v1.Live/Get")
+        .header("content-type", "application/grpc")
+        .header("grpc-timeout", timeout)
+        .body(Full::new(&message[..]));
+    let response = sender.send_request(request.unwrap()).await.unwrap();
+    response.headers()["grpc-status"].to_str().unwrap().to_owned()
 }
 
 #[test]

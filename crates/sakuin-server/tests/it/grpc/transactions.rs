@@ -69,7 +69,9 @@ fn what_was_read_must_be_as_it_was() {
         assert_eq!(details.error_info().unwrap().metadata["retry_at"], "3");
         assert!(details.retry_info().is_some());
         let violations = details.precondition_failure().unwrap().violations.iter();
-        violations.map(|it| (it.r#type.clone(), it.subject.clone(), it.description.clone())).collect()
+        violations
+            .map(|it| (it.r#type.clone(), it.subject.clone(), it.description.clone()))
+            .collect()
     };
     let is = |found: Vec<(String, String, String)>, wanted: [&str; 3]| {
         let [of, subject, now] = wanted.map(str::to_owned);
@@ -80,7 +82,10 @@ fn what_was_read_must_be_as_it_was() {
     is(conflict(vec![was(feature(2), 0)]), ["RECORD", &feature(2), "its version is 2"]);
     // A record that has left a search, and one that has come.
     is(conflict(vec![found("value = 1", 2)]), ["SEARCH", "0", "its answer is another"]);
-    is(conflict(vec![found("value=7", 2), found("value = 5", 2)]), ["SEARCH", "1", "its answer is another"]);
+    is(
+        conflict(vec![found("value=7", 2), found("value = 5", 2)]),
+        ["SEARCH", "1", "its answer is another"],
+    );
     assert_eq!(served.value(2), Some(2));
     let same = vec![was(feature(1), 3), found("value = 5", 3), found("value = 7", 0)];
     served.commit(writes(vec![set(2, 9)]), same).unwrap();
@@ -115,10 +120,14 @@ fn nothing_of_a_refused_commit_is_written() {
     refused(outcome, Code::InvalidArgument, "INVALID_FIELD");
     let outcome = served.commit(vec![], vec![was(feature(1), 1), was(feature(1), 2)]);
     refused(outcome, Code::InvalidArgument, "INVALID_FIELD");
-    let many = writes((0..10_001).map(|at| {
-        let record = Some(record("", [("value", Kind::Int(at))]));
-        Write::Create(wire::CreateWrite { parent: FEATURES.to_owned(), record })
-    }).collect());
+    let many = writes(
+        (0..10_001)
+            .map(|at| {
+                let record = Some(record("", [("value", Kind::Int(at))]));
+                Write::Create(wire::CreateWrite { parent: FEATURES.to_owned(), record })
+            })
+            .collect(),
+    );
     refused(served.commit(many, vec![]), Code::InvalidArgument, "TOO_LARGE");
     assert_eq!(served.get(&feature(1)).version, 1);
 }
@@ -214,12 +223,21 @@ fn transfers_lose_no_money() {
                     let read = read.into_inner().records;
                     let moved = [balance(&read[0]) - 1, balance(&read[1]) + 1];
                     let request = wire::CommitRequest {
-                        writes: writes(read.iter().zip(moved).map(|(read, moved)| {
-                            let record = record(&read.name, [("balance", Kind::Int(moved))]);
-                            let record = Some(record);
-                            Write::Update(wire::UpdateWrite { record, update_mask: None })
-                        }).collect()),
-                        preconditions: read.iter().map(|it| was(it.name.clone(), it.version)).collect(),
+                        writes: writes(
+                            read.iter()
+                                .zip(moved)
+                                .map(|(read, moved)| {
+                                    let record =
+                                        record(&read.name, [("balance", Kind::Int(moved))]);
+                                    let record = Some(record);
+                                    Write::Update(wire::UpdateWrite { record, update_mask: None })
+                                })
+                                .collect(),
+                        ),
+                        preconditions: read
+                            .iter()
+                            .map(|it| was(it.name.clone(), it.version))
+                            .collect(),
                         ..Default::default()
                     };
                     match live.commit(request).await {
