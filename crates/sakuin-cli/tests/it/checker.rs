@@ -118,7 +118,7 @@ fn a_lost_update_is_found() {
             (2, (0, 10), Committed, &[(1, &[])], &[(1, 2)]),
             (3, (20, 30), Committed, &[(1, &[2])], &[]),
         ],
-        &["G-single-item-realtime", "lost-update"],
+        &["G-single-item", "lost-update"],
     );
 }
 
@@ -150,7 +150,7 @@ fn a_phantom_is_found() {
 fn a_read_of_what_failed_is_found() {
     check(
         &[(1, (0, 10), Failed, &[], &[(1, 1)]), (2, (20, 30), Committed, &[(1, &[1])], &[])],
-        &["G1a"],
+        &["G1a", "empty-transaction-graph"],
     );
 }
 
