@@ -140,7 +140,8 @@ impl Live {
 
 impl Fill {
     fn run(self) -> anyhow::Result<ExitCode> {
-        let Fill { table, rows, seed, .. } = &self;
+        let Fill { table, rows, seed, random: drawn, .. } = &self;
+        debug_assert!(*drawn, "the arguments require it");
         let store = open(&self.config, table)?;
         let bar = bar(Some(*rows))?;
         let snapshot = store.snapshot();
@@ -194,7 +195,7 @@ impl Export {
         let filter =
             Filter::parse(&self.filter, snapshot.schema(table)?).map_err(Refused::Filter)?;
         let bar = bar(Some(snapshot.count(table)?))?;
-        let mut export = |to: &mut (dyn Write + Send)| {
+        let export = |to: &mut (dyn Write + Send)| {
             let mut progress = |count| bar.set_position(count);
             exchange::export(&snapshot, table, &filter, format, to, &mut progress)
         };
