@@ -79,9 +79,12 @@ pub(crate) fn anomalies(history: Vec<Seen>) -> Vec<(String, String)> {
     report.anomaly_types.iter().map(first).collect()
 }
 
-/// What adya calls the anomalies of a few transactions, written as `client start-end outcome reads appends`.
+/// A transaction as `client, (start, end), outcome, reads, appends`.
+type Told<'h> = (i64, (u64, u64), Outcome, &'h [(i64, &'h [i64])], &'h [(i64, i64)]);
+
+/// What adya calls the anomalies of a few transactions.
 #[track_caller]
-fn check(history: &[(i64, (u64, u64), Outcome, &[(i64, &[i64])], &[(i64, i64)])], kinds: &[&str]) {
+fn check(history: &[Told<'_>], kinds: &[&str]) {
     let seen = history.iter().map(|&(client, time, outcome, reads, appends)| Seen {
         time,
         client,

@@ -134,5 +134,5 @@ fn without_pair(cell: &str) -> &str {
 
 /// Whether a text is quotation marks alone, in pairs, be they none.
 fn is_pairs(text: &str) -> bool {
-    text.len() % PAIR.len() == 0 && text.bytes().all(|byte| byte == b'"')
+    text.len().is_multiple_of(PAIR.len()) && text.bytes().all(|byte| byte == b'"')
 }
