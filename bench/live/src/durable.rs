@@ -93,7 +93,9 @@ fn rate(store: &Store) -> f64 {
         let put = transaction.put(TABLE, random.u64(1..=RECORDS), [("value", value.into())]);
         put.expect("it fits");
         let sender = sender.clone();
-        store.submit(transaction, move |outcome| drop(sender.send(outcome.is_ok())));
+        store.submit(transaction, move |outcome| {
+            let _ = sender.send(outcome.is_ok());
+        });
         if at >= WINDOW {
             assert!(receiver.recv().expect("it is told"), "it is written");
         }

@@ -4,7 +4,7 @@
 use std::{hint::black_box, sync::RwLock};
 
 use bench_sampler::{Sampler, Subject, process_time};
-use sakuin_live::{Filter, IndexKind, Schema, Store, Type};
+use sakuin_live::{Filter, IndexKind, Schema, Store, Type, Value};
 
 const RECORDS: usize = 1_000_000;
 /// Ten records have each value.
@@ -77,14 +77,17 @@ fn commits(sampler: &mut Sampler, values: &[i64]) {
         let store = store(values, index);
         for (records, count) in [(1u64, 20_000), (10, 4_000)] {
             let mut random = fastrand::Rng::with_seed(9);
-            let row = format!("read and write {records} of 1 M records in a transaction, {name}");
+            let row = format!("read and change {records} of 1 M records in a transaction, {name}");
             let mut once = || {
                 let first = random.u64(1..RECORDS as u64 - 1_000);
                 let done = store.update(|transaction| {
                     for id in (0..records).map(|at| first + at * 97) {
                         let record = transaction.get(TABLE, id)?.expect("it is there");
-                        let value = record.value("value").expect("it has one");
-                        transaction.patch(TABLE, id, [("value", value)])?;
+                        let Some(Value::Int(value)) = record.value("value") else {
+                            unreachable!("it has one")
+                        };
+                        let next = (value + 1) % VALUES;
+                        transaction.patch(TABLE, id, [("value", next.into())])?;
                     }
                     Ok(())
                 });

@@ -1,93 +1,69 @@
 //! Which records have a value: for each indexed attribute, a map that shares with its older versions.
 
+mod equal;
+
 use std::{collections::BTreeSet, ops::Bound};
 
-use imbl::{GenericHashMap, OrdSet, shared_ptr::DefaultSharedPtr};
-use rustc_hash::FxBuildHasher;
-use smallvec::SmallVec;
+use imbl::OrdSet;
 
 use crate::{IndexKind, value::Cell};
+
+use equal::Equal;
 
 /// The index of one attribute at one moment.
 #[derive(Clone)]
 pub(crate) enum Index {
-    Equal(GenericHashMap<Cell, Posting, FxBuildHasher, DefaultSharedPtr>),
+    Equal(Equal),
     Ordered(OrdSet<(Cell, u64)>),
 }
-
-/// The ids of the records that have one value, in order.
-#[derive(Clone)]
-pub(crate) enum Posting {
-    Few(SmallVec<[u64; 2]>),
-    Many(OrdSet<u64>),
-}
-
-/// More ids than this become a tree.
-const FEW: usize = 64;
 
 impl Index {
     pub(crate) fn new(kind: IndexKind) -> Index {
         match kind {
-            IndexKind::Equal => Index::Equal(GenericHashMap::default()),
+            IndexKind::Equal => Index::Equal(Equal::new()),
             IndexKind::Ordered => Index::Ordered(OrdSet::new()),
         }
     }
 
     /// The index of these records, each with its value.
     pub(crate) fn of(kind: IndexKind, mut entries: Vec<(Cell, u64)>) -> Index {
-        entries.sort_unstable();
-        let mut index = Index::new(kind);
-        match &mut index {
-            Index::Ordered(set) => set.extend(entries),
-            Index::Equal(map) => {
-                for same in entries.chunk_by(|(one, _), (other, _)| one == other) {
-                    let ids = same.iter().map(|(_, id)| *id);
-                    let posting = match same.len() {
-                        ..=FEW => {
-                            let mut few: SmallVec<_> = ids.collect();
-                            few.shrink_to_fit();
-                            Posting::Few(few)
-                        }
-                        _ => Posting::Many(ids.collect()),
-                    };
-                    map.insert(same[0].0.clone(), posting);
-                }
+        match kind {
+            IndexKind::Equal => Index::Equal(Equal::of(&entries)),
+            IndexKind::Ordered => {
+                entries.sort_unstable();
+                Index::Ordered(entries.into_iter().collect())
             }
         }
-        index
     }
 
-    pub(crate) fn insert(&mut self, cell: Cell, id: u64) {
+    pub(crate) fn insert(&mut self, cell: &Cell, id: u64) {
         match self {
-            Index::Equal(map) => map.entry(cell).or_insert_with(Posting::new).insert(id),
-            Index::Ordered(set) => drop(set.insert((cell, id))),
+            Index::Equal(index) => index.insert(cell, id),
+            Index::Ordered(set) => drop(set.insert((cell.clone(), id))),
         }
     }
 
     pub(crate) fn remove(&mut self, cell: &Cell, id: u64) {
         match self {
-            Index::Equal(map) => {
-                let is_empty = map.get_mut(cell).is_some_and(|posting| posting.remove(id));
-                if is_empty {
-                    map.remove(cell);
-                }
-            }
+            Index::Equal(index) => index.remove(cell, id),
             Index::Ordered(set) => drop(set.remove(&(cell.clone(), id))),
         }
     }
 
-    /// The records with this value, in the order of ids.
+    /// The records with this value, in the order of ids; perhaps others too, unless this index
+    /// [tells](Index::tells) such values apart.
     pub(crate) fn equal(&self, cell: &Cell) -> Vec<u64> {
         match self {
-            Index::Equal(map) => match map.get(cell) {
-                None => Vec::new(),
-                Some(Posting::Few(ids)) => ids.to_vec(),
-                Some(Posting::Many(ids)) => ids.iter().copied().collect(),
-            },
+            Index::Equal(index) => index.get(cell),
             Index::Ordered(set) => {
                 set.range((cell.clone(), 0)..=(cell.clone(), u64::MAX)).map(|(_, id)| *id).collect()
             }
         }
+    }
+
+    /// Whether what is found for a value has that value.
+    pub(crate) fn tells(&self, cell: &Cell) -> bool {
+        matches!((self, cell), (Index::Ordered(_), _) | (_, Cell::Word(_)))
     }
 
     /// The records with a value within bounds, in the order of ids; none if this index has no order.
@@ -105,41 +81,5 @@ impl Index {
         };
         let ids: BTreeSet<u64> = set.range((from, to)).map(|(_, id)| *id).collect();
         Some(ids.into_iter().collect())
-    }
-}
-
-impl Posting {
-    fn new() -> Posting {
-        Posting::Few(SmallVec::new())
-    }
-
-    fn insert(&mut self, id: u64) {
-        match self {
-            Posting::Few(ids) => {
-                if let Err(at) = ids.binary_search(&id) {
-                    ids.insert(at, id);
-                }
-                if ids.len() > FEW {
-                    *self = Posting::Many(ids.iter().copied().collect());
-                }
-            }
-            Posting::Many(ids) => drop(ids.insert(id)),
-        }
-    }
-
-    /// Whether none is left.
-    fn remove(&mut self, id: u64) -> bool {
-        match self {
-            Posting::Few(ids) => {
-                if let Ok(at) = ids.binary_search(&id) {
-                    ids.remove(at);
-                }
-                ids.is_empty()
-            }
-            Posting::Many(ids) => {
-                ids.remove(&id);
-                ids.is_empty()
-            }
-        }
     }
 }

@@ -21,8 +21,8 @@ pub(crate) const SLOTS: usize = 64;
 /// The records of a table at one moment. A copy costs two counters.
 #[derive(Clone)]
 pub(crate) struct Rows {
-    pages: Tree<Page>,
-    vectors: Tree<VectorPage>,
+    pages: Tree<Arc<Page>>,
+    vectors: Tree<Arc<VectorPage>>,
     count: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Column {
 pub(crate) struct Row<'a> {
     id: u64,
     page: &'a Page,
-    vectors: &'a Tree<VectorPage>,
+    vectors: &'a Tree<Arc<VectorPage>>,
 }
 
 impl Rows {
@@ -76,11 +76,11 @@ impl Rows {
 
     /// Every page of vectors by its number: that of its records' page.
     pub(crate) fn vector_pages(&self) -> impl Iterator<Item = (u64, &VectorPage)> {
-        self.vectors.iter_from(0)
+        self.vectors.iter_from(0).map(|(number, page)| (number, &**page))
     }
 
     pub(crate) fn page(&self, number: u64) -> Option<&Page> {
-        self.pages.get(number)
+        self.pages.get(number).map(|page| &**page)
     }
 
     /// Those of these records that are there.
@@ -103,7 +103,7 @@ impl Rows {
     /// Puts a record in place of the one with its id, if there is one.
     pub(crate) fn set(&mut self, schema: &Schema, id: u64, version: u64, cells: &Cells) {
         let (at, slot) = place(id).expect("ids count from 1");
-        let page = self.pages.leaf_mut(at, || Page::new(schema));
+        let page = self.page_mut(schema, at);
         let is_new = page.live & (1 << slot) == 0;
         page.set(slot, version, cells);
         self.count += u64::from(is_new);
@@ -113,8 +113,8 @@ impl Rows {
         let before = self.vectors.get(at).and_then(|page| page.get(slot));
         match &cells[place] {
             Some(Cell::Blob(bytes)) if !before.is_some_and(|it| vectors::is_equal(it, bytes)) => {
-                let new = || VectorPage::new(vectors.dimensions);
-                self.vectors.leaf_mut(at, new).set(slot, bytes);
+                let new = || Arc::new(VectorPage::new(vectors.dimensions));
+                Arc::make_mut(self.vectors.leaf_mut(at, new)).set(slot, bytes);
             }
             None if before.is_some() => self.remove_vector(at, slot),
             _ => {}
@@ -124,7 +124,7 @@ impl Rows {
     /// Takes a record out that is there.
     pub(crate) fn remove(&mut self, schema: &Schema, id: u64) {
         let (at, slot) = place(id).expect("ids count from 1");
-        self.pages.leaf_mut(at, || Page::new(schema)).remove(slot);
+        self.page_mut(schema, at).remove(slot);
         self.count -= 1;
         if self.vectors.get(at).is_some_and(|page| page.get(slot).is_some()) {
             self.remove_vector(at, slot);
@@ -132,7 +132,12 @@ impl Rows {
     }
 
     fn remove_vector(&mut self, page: u64, slot: usize) {
-        self.vectors.leaf_mut(page, || unreachable!("it was there")).remove(slot);
+        let page = self.vectors.leaf_mut(page, || unreachable!("it was there"));
+        Arc::make_mut(page).remove(slot);
+    }
+
+    fn page_mut(&mut self, schema: &Schema, page: u64) -> &mut Page {
+        Arc::make_mut(self.pages.leaf_mut(page, || Arc::new(Page::new(schema))))
     }
 
     /// Every record from an id on, in the order of ids.

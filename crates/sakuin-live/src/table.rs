@@ -117,7 +117,7 @@ impl Table {
                 index.remove(cell, id);
             }
             if let Some(cell) = after {
-                index.insert(cell.clone(), id);
+                index.insert(cell, id);
             }
         }
     }
@@ -127,20 +127,20 @@ impl Table {
     pub(crate) fn search(&self, filter: &Checked) -> Vec<(u64, Row<'_>)> {
         match self.found(filter) {
             None => self.rows.matching(filter).collect(),
-            Some(ids) => self.those_of(&ids, filter),
+            Some(found) => self.those_of(&found.ids, filter),
         }
     }
 
     /// The records that a filter wants, if an index says that there are at most so many.
     pub(crate) fn search_few(&self, filter: &Checked, most: usize) -> Option<Vec<(u64, Row<'_>)>> {
-        let ids = self.found(filter).filter(|ids| ids.len() <= most)?;
-        Some(self.those_of(&ids, filter))
+        let found = self.found(filter).filter(|found| found.ids.len() <= most)?;
+        Some(self.those_of(&found.ids, filter))
     }
 
     /// Their ids alone: what an index says by itself, if it is all that was asked.
     pub(crate) fn search_ids(&self, filter: &Checked) -> Vec<u64> {
         match self.found(filter) {
-            Some(ids) if filter.conditions().len() == 1 => ids,
+            Some(found) if found.is_all => found.ids,
             _ => self.search(filter).into_iter().map(|(id, _)| id).collect(),
         }
     }
@@ -153,24 +153,36 @@ impl Table {
 
     /// What an index finds for one of the conditions, if there is an index for one: rather for a value than for a
     /// range.
-    fn found(&self, filter: &Checked) -> Option<Vec<u64>> {
+    fn found(&self, filter: &Checked) -> Option<Found> {
+        let is_one = filter.conditions().len() == 1;
         let indexed = filter
             .conditions()
             .iter()
             .filter_map(|(place, wanted)| Some((self.indexes[*place].as_ref()?, wanted)));
-        let values = indexed.clone().find_map(|(index, wanted)| match wanted {
-            Wanted::Equal(cell) => Some(index.equal(cell)),
+        let value = indexed.clone().find_map(|(index, wanted)| match wanted {
+            Wanted::Equal(cell) => {
+                Some(Found { ids: index.equal(cell), is_all: is_one && index.tells(cell) })
+            }
             _ => None,
         });
-        values.or_else(|| {
+        value.or_else(|| {
             let mut indexed = indexed;
-            indexed.find_map(|(index, wanted)| match wanted {
+            let ids = indexed.find_map(|(index, wanted)| match wanted {
                 Wanted::Within(from, to) if is_empty(from, to) => Some(Vec::new()),
                 Wanted::Within(from, to) => index.range(from.as_ref(), to.as_ref()),
                 _ => None,
-            })
+            })?;
+            Some(Found { ids, is_all: is_one })
         })
     }
+}
+
+/// What an index found.
+struct Found {
+    /// In order; all that a filter wants are among them.
+    ids: Vec<u64>,
+    /// Nothing else was asked for.
+    is_all: bool,
 }
 
 fn is_empty<T: Ord>(from: &Bound<T>, to: &Bound<T>) -> bool {

@@ -81,7 +81,7 @@ impl Transaction {
             let record = |cells| Record::new(&found.schema, id, UNCOMMITTED, cells);
             return Ok(written.as_ref().map(record));
         }
-        self.reads.insert((at, id), row.map(|row| row.version()));
+        self.reads.entry((at, id)).or_insert(row.map(|row| row.version()));
         Ok(row.map(|row| Record::of(&found.schema, id, row)))
     }
 
@@ -206,7 +206,8 @@ impl Transaction {
     }
 
     /// Makes what `get` saw of a record a condition: the commit conflicts unless the record still has this version,
-    /// or still is not there. For callers who read elsewhere, as the clients of a server do.
+    /// or still is not there, whatever this transaction itself reads. For callers who read elsewhere, as the clients of a
+    /// server do.
     pub fn expect(&mut self, table: &str, id: u64, version: Option<u64>) -> Result<(), ValueError> {
         let (at, _) = self.snapshot.root.table(table)?;
         self.reads.insert((at, id), version);
@@ -257,7 +258,7 @@ impl Transaction {
             Entry::Occupied(written) => written.get().clone().ok_or_else(missing)?,
             Entry::Vacant(_) => {
                 // The values that stay are read.
-                self.reads.insert((at, id), row.map(|row| row.version()));
+                self.reads.entry((at, id)).or_insert(row.map(|row| row.version()));
                 row.ok_or_else(missing)?.cells()
             }
         };

@@ -1,11 +1,12 @@
 //! Leaves by their numbers, under a tree that shares with every older version of itself what has not changed since.
 //!
-//! A change copies one leaf and the few nodes above it, unless nobody else has them. Numbers are the way down, so
+//! A change copies the few nodes above a leaf, unless nobody else has them. Numbers are the way down, so
 //! nothing is searched. Walking the tree touches no leaf: whoever walks can ask for many ahead of time.
 
 use std::{array, sync::Arc};
 
-const FANOUT: usize = 32;
+/// A node that is copied counts each of its children once more, which waits for memory; so they are few.
+const FANOUT: usize = 16;
 
 /// The leaves at one moment. A copy costs one counter.
 #[derive(Clone)]
@@ -19,7 +20,7 @@ pub(crate) struct Tree<L> {
 enum Node<L> {
     None,
     Inner(Arc<[Node<L>; FANOUT]>),
-    Leaf(Arc<L>),
+    Leaf(L),
 }
 
 impl<L> Node<L> {
@@ -71,7 +72,7 @@ impl<L: Clone> Tree<L> {
                 let (node, number, level) = waiting.pop()?;
                 match node {
                     Node::None => {}
-                    Node::Leaf(leaf) => return Some((number, &**leaf)),
+                    Node::Leaf(leaf) => return Some((number, leaf)),
                     Node::Inner(children) => {
                         let below = capacity(level - 1);
                         let children = children.iter().enumerate().rev();
@@ -90,7 +91,8 @@ impl<L: Clone> Tree<L> {
         })
     }
 
-    /// The leaf to be changed, with what leads to it copied where others share it; a new one if there is none.
+    /// The leaf to be changed, with the nodes that lead to it copied where others share them; a new one if there is
+    /// none. A leaf that is copied with its node should be behind a counter.
     pub(crate) fn leaf_mut(&mut self, leaf: u64, new: impl FnOnce() -> L) -> &mut L {
         while leaf >= capacity(self.height) {
             let below = std::mem::replace(&mut self.root, Node::None);
@@ -110,10 +112,10 @@ impl<L: Clone> Tree<L> {
             node = &mut Arc::make_mut(children)[child(leaf, level)];
         }
         if matches!(node, Node::None) {
-            *node = Node::Leaf(Arc::new(new()));
+            *node = Node::Leaf(new());
         }
         let Node::Leaf(leaf) = node else { unreachable!("inner nodes are above the bottom") };
-        Arc::make_mut(leaf)
+        leaf
     }
 }
 

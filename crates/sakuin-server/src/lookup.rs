@@ -109,15 +109,14 @@ impl Lookup {
     }
 
     fn record(&self, method: &Method, name: &str, key: &str) -> Result<Target<'_>, Fault> {
-        let is_live = matches!(self.tables.table(name).map(|table| &**table), Some(Table::Live(_)));
-        match Change::of_method(method).filter(|_| is_live) {
-            Some(change) => {
-                let table = self.table(name)?;
+        let table = self.table(name)?;
+        match Change::of_method(method) {
+            Some(change) if is_live(table) => {
                 Ok(Target::Change(table, Some(checked(table, key)?), change))
             }
-            None if is_live => reading_or(method, "GET, HEAD, PUT, PATCH, DELETE")
-                .and_then(|()| record(self.table(name)?, key)),
-            None => reading(method).and_then(|()| record(self.table(name)?, key)),
+            _ if is_live(table) => reading_or(method, "GET, HEAD, PUT, PATCH, DELETE")
+                .and_then(|()| record(table, key)),
+            _ => reading(method).and_then(|()| record(table, key)),
         }
     }
 
@@ -127,13 +126,13 @@ impl Lookup {
                 Ok(Target::Batch(name.to_owned(), self.table(name)?.clone()))
             }
             Some(_) => Err(Fault::method("POST")),
-            None => match self.tables.table(name) {
-                Some(table) if matches!(**table, Table::Live(_)) => match *method {
-                    Method::POST => Ok(Target::Change(table, None, Change::Create)),
-                    _ => Err(Fault::method("POST")),
-                },
-                // A table whose only key is empty.
-                _ => reading(method).and_then(|()| record(self.table(name)?, "")),
+            None => match self.table(name)? {
+                table if !is_live(table) => {
+                    // A table whose only key is empty.
+                    reading(method).and_then(|()| record(table, ""))
+                }
+                table if method == Method::POST => Ok(Target::Change(table, None, Change::Create)),
+                _ => Err(Fault::method("POST")),
             },
         }
     }
@@ -143,6 +142,10 @@ impl Lookup {
             Fault::not_found(format!("there is no table `{name}`"), "`GET /v1/tables` lists them")
         })
     }
+}
+
+fn is_live(table: &Table) -> bool {
+    matches!(table, Table::Live(_))
 }
 
 fn record<'a>(table: &'a Arc<Table>, key: &str) -> Result<Target<'a>, Fault> {

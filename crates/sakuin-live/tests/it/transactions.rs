@@ -61,6 +61,22 @@ fn a_record_that_changed_since_it_was_read_is_named() {
     assert_eq!(store.snapshot().get(TABLE, 2).unwrap().unwrap().version(), 1, "nothing is written");
 }
 
+/// A version that a caller saw elsewhere counts, before and after what the transaction reads itself.
+#[test]
+fn an_expected_version_counts_whatever_is_read() {
+    let store = store(&[1]);
+    set(&store, 1, 5);
+    let mut before = store.begin();
+    before.expect(TABLE, 1, Some(1)).unwrap();
+    before.patch(TABLE, 1, [("value", 9.into())]).unwrap();
+    let mut after = store.begin();
+    after.patch(TABLE, 1, [("value", 9.into())]).unwrap();
+    after.expect(TABLE, 1, Some(1)).unwrap();
+    for transaction in [before, after] {
+        assert_eq!(conflict(&store, transaction).records, [(TABLE.to_owned(), 1, Some(2))]);
+    }
+}
+
 #[test]
 fn a_record_that_came_or_went_since_is_a_conflict() {
     let store = store(&[1, 2]);
