@@ -75,7 +75,9 @@ mod tests {
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), value.parse().unwrap()));
         let mut map = HeaderMap::new();
-        headers.for_each(|(name, value)| drop(map.append(name, value)));
+        headers.for_each(|(name, value)| {
+            map.append(name, value);
+        });
         let conditions = Conditions::of(&map);
         assert_eq!((conditions.hold(Some(5)), conditions.hold(None)), (there, absent), "{map:?}");
     }

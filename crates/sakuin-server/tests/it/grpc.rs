@@ -73,11 +73,11 @@ impl Served {
     fn start() -> Served {
         let folder = tempfile::tempdir().unwrap();
         let config = Config::parse(CONFIG, "test.toml", folder.path()).unwrap();
-        Served::of(config, folder)
+        Served::of(&config, folder)
     }
 
-    fn of(config: Config, folder: TempDir) -> Served {
-        let running = Some(Running::start(&config, &limits()));
+    fn of(config: &Config, folder: TempDir) -> Served {
+        let running = Some(Running::start(config, &limits()));
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         Served { running, _folder: folder, runtime: runtime.unwrap() }

@@ -12,7 +12,7 @@ fn with_cities() -> Served {
     builder.write(folder.path().join("cities.skn")).unwrap();
     let text = format!("{CONFIG}\n[tables.cities]\nkind = \"packed\"\nfile = \"cities.skn\"\n");
     let config = Config::parse(&text, "test.toml", folder.path()).unwrap();
-    Served::of(config, folder)
+    Served::of(&config, folder)
 }
 
 impl Served {

@@ -60,7 +60,7 @@ fn services_are_listed_by_reflection() {
 fn what_is_not_configured_is_not_there() {
     let folder = tempfile::tempdir().unwrap();
     let text = CONFIG.split("[grpc]").next().unwrap();
-    let served = Served::of(Config::parse(text, "test.toml", folder.path()).unwrap(), folder);
+    let served = Served::of(&Config::parse(text, "test.toml", folder.path()).unwrap(), folder);
     let outcome = served.wait(served.db().search(sakuin_grpc::db::Value { value: 1 }));
     refused(outcome, Code::Unimplemented, "SERVICE_NOT_FOUND");
     let check = |service: &str| {
