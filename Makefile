@@ -19,10 +19,11 @@ TODAY   := $(shell date +%F)
 TEXTS   :=
 FUZZ_SECONDS := 60
 ORIGINAL := crates/sakuin-cli/tests/it/original
+PROTO    := crates/sakuin-grpc/proto
 # The original question's servers beside live tables, and the compiler of their `.proto`.
 FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
-PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=bench/live
+PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=$(PROTO)
 
 .PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-live bench-nearest bench-report fuzz fmt lint
 
@@ -95,20 +96,21 @@ bench-live: build $(FEATURES_GO) $(FEATURES_PYTHON)
 	cd bench && target/release/bench-live $(TODAY) record/$(TODAY)-live.jsonl
 
 # What the servers in Go and Python are generated from is one `.proto`; its compiler comes with Python's tools.
-$(FEATURES_PYTHON): bench/live/db.proto bench/live/python/requirements.txt
+$(FEATURES_PYTHON): $(PROTO)/db.proto bench/live/python/requirements.txt
 	@scripts/install python3-venv
 	test -d bench/target/live-python || python3 -m venv bench/target/live-python
 	bench/target/live-python/bin/pip install --quiet --requirement bench/live/python/requirements.txt
 	mkdir -p $@
-	$(PROTOC) --python_out=$@ --grpc_python_out=$@ bench/live/db.proto
+	$(PROTOC) --python_out=$@ --grpc_python_out=$@ $(PROTO)/db.proto
 	touch $@
 
-$(FEATURES_GO): $(FEATURES_PYTHON) bench/live/db.proto bench/live/go/main.go bench/live/go/go.sum
+$(FEATURES_GO): $(FEATURES_PYTHON) $(PROTO)/db.proto bench/live/go/main.go bench/live/go/go.sum
 	@command -v go >/dev/null || scripts/install golang
 	cd bench/live/go && GOBIN=$(CURDIR)/bench/target/go go install tool
 	$(PROTOC) --plugin=bench/target/go/protoc-gen-go --plugin=bench/target/go/protoc-gen-go-grpc \
 	    --go_out=bench/live/go --go-grpc_out=bench/live/go \
-	    --go_opt=module=features-original --go-grpc_opt=module=features-original bench/live/db.proto
+	    --go_opt=module=features-original,Mdb.proto=features-original/db \
+	    --go-grpc_opt=module=features-original,Mdb.proto=features-original/db $(PROTO)/db.proto
 	cd bench/live/go && go build -o $(CURDIR)/$@ .
 
 # The nearest vectors, beside others' searches; the vectors are of photographs, and some 500 MB.

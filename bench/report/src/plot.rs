@@ -30,7 +30,8 @@ pub fn svg(title: &str, lines: &[&Line]) -> String {
     let cell = (MARGIN.0 + PANEL.0 + MARGIN.2, MARGIN.1 + PANEL.1 + MARGIN.3);
     let (width, height) = (cell.0 * 2.0, 36.0 + cell.1 * curves.len().div_ceil(2) as f64);
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+         width=\"{width}\" height=\"{height}\" \
          font-family=\"system-ui, sans-serif\" font-size=\"11\" fill=\"#343a40\">\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>\n\
          <text x=\"{}\" y=\"30\" font-size=\"17\" font-weight=\"600\">{title}</text>\n",

@@ -214,6 +214,16 @@ impl Schema {
         Ok(())
     }
 
+    /// The cells of a record that has these values and no others.
+    pub(crate) fn cells<'v>(
+        &self,
+        values: impl IntoIterator<Item = (&'v str, Value)>,
+    ) -> Result<Cells, ValueError> {
+        let mut cells = Cells::from_elem(None, self.attributes.len());
+        self.put(&mut cells, values)?;
+        Ok(cells)
+    }
+
     /// Puts values into a record's cells, by the names of their attributes.
     pub(crate) fn put<'v>(
         &self,

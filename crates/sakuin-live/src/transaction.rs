@@ -85,6 +85,12 @@ impl Transaction {
         Ok(row.map(|row| Record::of(&found.schema, id, row)))
     }
 
+    /// As [`Transaction::get`], of a record that must be there.
+    fn find(&mut self, table: &str, id: u64) -> Result<Record, CommitError> {
+        let missing = || CommitError::NotFound { table: table.to_owned(), id };
+        self.get(table, id)?.ok_or_else(missing)
+    }
+
     /// The records that a filter wants, in the order of ids, with this transaction's own changes; records it
     /// inserts have no ids yet and are not among them.
     pub fn search(&mut self, table: &str, filter: &Filter) -> Result<Vec<Record>, ValueError> {
@@ -146,8 +152,7 @@ impl Transaction {
         values: impl IntoIterator<Item = (&'v str, Value)>,
     ) -> Result<(), CommitError> {
         let (at, found) = self.snapshot.root.table(table)?;
-        let mut cells = Cells::from_elem(None, found.schema.attributes().len());
-        found.schema.put(&mut cells, values)?;
+        let cells = found.schema.cells(values)?;
         self.inserts.push((at, cells));
         Ok(())
     }
@@ -175,12 +180,9 @@ impl Transaction {
         id: u64,
         values: impl IntoIterator<Item = (&'v str, Value)>,
     ) -> Result<(), CommitError> {
-        if self.get(table, id)?.is_none() {
-            return Err(CommitError::NotFound { table: table.to_owned(), id });
-        }
+        self.find(table, id)?;
         let (at, found) = self.snapshot.root.table(table)?;
-        let mut cells = Cells::from_elem(None, found.schema.attributes().len());
-        found.schema.put(&mut cells, values)?;
+        let cells = found.schema.cells(values)?;
         self.writes.insert((at, id), Some(cells));
         Ok(())
     }
@@ -199,15 +201,14 @@ impl Transaction {
     ) -> Result<(), CommitError> {
         assert!((1..=ID_MAX).contains(&id), "{id} is no id");
         let (at, found) = self.snapshot.root.table(table)?;
-        let mut cells = Cells::from_elem(None, found.schema.attributes().len());
-        found.schema.put(&mut cells, values)?;
+        let cells = found.schema.cells(values)?;
         self.writes.insert((at, id), Some(cells));
         Ok(())
     }
 
     /// Makes what `get` saw of a record a condition: the commit conflicts unless the record still has this version,
-    /// or still is not there, whatever this transaction itself reads. For callers who read elsewhere, as the clients of a
-    /// server do.
+    /// or still is not there, whatever this transaction itself reads. For callers who read elsewhere, as the clients
+    /// of a server do.
     pub fn expect(&mut self, table: &str, id: u64, version: Option<u64>) -> Result<(), ValueError> {
         let (at, _) = self.snapshot.root.table(table)?;
         self.reads.insert((at, id), version);
@@ -269,9 +270,7 @@ impl Transaction {
 
     /// Deletes a record that is there.
     pub fn delete(&mut self, table: &str, id: u64) -> Result<(), CommitError> {
-        if self.get(table, id)?.is_none() {
-            return Err(CommitError::NotFound { table: table.to_owned(), id });
-        }
+        self.find(table, id)?;
         let (at, _) = self.snapshot.root.table(table)?;
         self.writes.insert((at, id), None);
         Ok(())

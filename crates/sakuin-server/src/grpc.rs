@@ -14,7 +14,6 @@ mod pipeline;
 mod refusal;
 mod value;
 mod watch;
-mod write;
 
 use std::{
     collections::BTreeMap,

@@ -11,6 +11,7 @@ mod admin;
 mod assets;
 mod body;
 mod check;
+mod commit;
 mod config;
 mod connection;
 mod counters;

@@ -14,7 +14,11 @@ use tonic::Status;
 
 use crate::mortal::{self, Client, Failure, Mortal};
 
-const TABLES: &str = "[tables.accounts]\nkind = \"live\"\nattributes.balance = { type = \"int\", index = \"ordered\" }\n";
+const TABLES: &str = r#"
+[tables.accounts]
+kind = "live"
+attributes.balance = { type = "int", index = "ordered" }
+"#;
 const CLIENTS: usize = 20;
 const ACCOUNTS: u64 = 40;
 const BALANCE: i64 = 1_000;

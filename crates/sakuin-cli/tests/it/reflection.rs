@@ -16,7 +16,8 @@ const CALLS: &[(&str, &str, &str)] = &[
     ("db.DB/Update", r#"{"records": [{"index": 1, "value": 8}]}"#, "{}"),
     (
         "sakuin.live.v1.Live/Create",
-        r#"{"parent": "tables/features", "record": {"values": {"value": {"int": 9}, "vector": {"vector": {"elements": [1, 0]}}}}}"#,
+        r#"{"parent": "tables/features",
+            "record": {"values": {"value": {"int": 9}, "vector": {"vector": {"elements": [1, 0]}}}}}"#,
         r#""name": "tables/features/records/3""#,
     ),
     ("sakuin.live.v1.Live/Get", r#"{"name": "tables/features/records/3"}"#, r#""int": "9""#),
@@ -43,12 +44,14 @@ const CALLS: &[(&str, &str, &str)] = &[
     ),
     (
         "sakuin.live.v1.Live/UpdateWhere",
-        r#"{"parent": "tables/features", "filter": "value = 10", "assignments": [{"attribute": "value", "add": {"int": 1}}]}"#,
+        r#"{"parent": "tables/features", "filter": "value = 10",
+            "assignments": [{"attribute": "value", "add": {"int": 1}}]}"#,
         r#""ids": ["#,
     ),
     (
         "sakuin.live.v1.Live/Commit",
-        r#"{"writes": [{"update": {"record": {"name": "tables/features/records/3", "values": {"value": {"int": 12}}}}}]}"#,
+        r#"{"writes": [{"update": {"record":
+            {"name": "tables/features/records/3", "values": {"value": {"int": 12}}}}}]}"#,
         r#""snapshot""#,
     ),
     ("sakuin.live.v1.Live/Watch", r#"{"snapshot": "1"}"#, r#""changes": ["#),

@@ -2,8 +2,8 @@
 //!
 //! The codes say between what bounds each vector's measure lies. While the pass goes on, a search's bar is the
 //! `count`th best lower bound so far: what cannot reach it cannot be among the nearest. What can is then measured
-//! exactly, the most promising first, until no bound reaches the last of those found. Where the codes say too little, every
-//! vector is measured.
+//! exactly, the most promising first, until no bound reaches the last of those found. Where the codes say too little,
+//! every vector is measured.
 //!
 //! Measures here are such that the greater is the nearer: the product with the search's vector at length one, the
 //! cosine, or `q·x − ‖x‖²/2`, which falls as the distance grows.

@@ -8,13 +8,11 @@ use sakuin_live::{
     Assignment, CommitError, Committed, Conflict, Filter, Snapshot, Store, Transaction, Value,
 };
 
-use super::{
-    live::filter,
-    name,
-    refusal::Refusal,
-    value,
-    write::{answered_before, check_request, committed_unless, submit},
-};
+use super::{live::filter, name, refusal::Refusal, value};
+use crate::commit::{commit_unless, committed_before, submit};
+
+/// The longest name of a request.
+const REQUEST_BYTES_MAX: usize = 128;
 
 /// What a call wants to be written, and what must be so for that.
 #[derive(Default)]
@@ -156,16 +154,16 @@ impl Change {
         store: &Arc<Store>,
         request_id: &str,
     ) -> Result<Committed, Refusal> {
-        check_request(request_id)?;
+        let request = request(request_id)?;
         let build = |transaction: &mut Transaction| {
             self.build(transaction).and_then(|()| self.conditions(transaction))
         };
-        let committed = committed_unless(store, request_id, build, |found| self.fatal(found)).await;
+        let committed = commit_unless(store, request, build, |found| self.fatal(found)).await;
         match committed {
             Ok(((), committed)) => Ok(committed),
             Err(refusal) => {
                 // Its first sending may have deleted the very record that is missed.
-                let before = answered_before(store, request_id, self.table()).await;
+                let before = committed_before(store, request, self.table()).await;
                 before.ok_or(refusal)
             }
         }
@@ -266,6 +264,15 @@ impl Write {
             }
         }
     }
+}
+
+/// The name of a request, if it has one.
+pub(crate) fn request(request_id: &str) -> Result<Option<&str>, Refusal> {
+    if request_id.len() > REQUEST_BYTES_MAX {
+        let cause = format!("it is longer than {REQUEST_BYTES_MAX} bytes");
+        return Err(Refusal::field("request_id", cause, "a UUID would do"));
+    }
+    Ok(Some(request_id).filter(|name| !name.is_empty()))
 }
 
 fn named(values: &Values) -> impl Iterator<Item = (&str, Value)> {

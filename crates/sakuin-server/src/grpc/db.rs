@@ -6,8 +6,8 @@ use sakuin_grpc::db::{Indexes, Record, Records, Value, Values, db_server::Db};
 use sakuin_live::{CommitError, Filter, Store, Transaction};
 use tonic::{Request, Response, Status};
 
-use super::{MESSAGE_BYTES_MAX, refusal::Refusal, write};
-use crate::pool::Pool;
+use super::{MESSAGE_BYTES_MAX, refusal::Refusal};
+use crate::{commit::commit, pool::Pool};
 
 /// The service.
 pub(crate) struct Door {
@@ -56,7 +56,7 @@ impl Db for Door {
 
     async fn update(&self, request: Request<Records>) -> Result<Response<()>, Status> {
         let Records { records } = request.into_inner();
-        let update = |transaction: &mut Transaction| {
+        let update = |transaction: &mut Transaction| -> Result<(), Refusal> {
             for Record { index, value } in &records {
                 let values = [(self.attribute.as_str(), i64::from(*value).into())];
                 let patched = transaction.patch(&self.table, id(*index)?, values);
@@ -64,33 +64,33 @@ impl Db for Door {
             }
             Ok(())
         };
-        write::committed(&self.store, "", update).await?;
+        commit(&self.store, None, update).await?;
         Ok(Response::new(()))
     }
 
     async fn add(&self, request: Request<Values>) -> Result<Response<()>, Status> {
         let Values { values } = request.into_inner();
-        let add = |transaction: &mut Transaction| {
+        let add = |transaction: &mut Transaction| -> Result<(), Refusal> {
             for value in &values {
                 let values = [(self.attribute.as_str(), i64::from(*value).into())];
                 transaction.insert(&self.table, values)?;
             }
             Ok(())
         };
-        write::committed(&self.store, "", add).await?;
+        commit(&self.store, None, add).await?;
         Ok(Response::new(()))
     }
 
     async fn delete(&self, request: Request<Indexes>) -> Result<Response<()>, Status> {
         let Indexes { indexes } = request.into_inner();
-        let delete = |transaction: &mut Transaction| {
+        let delete = |transaction: &mut Transaction| -> Result<(), Refusal> {
             for index in &indexes {
                 let deleted = transaction.delete(&self.table, id(*index)?);
                 deleted.map_err(|error| refused(*index, error))?;
             }
             Ok(())
         };
-        write::committed(&self.store, "", delete).await?;
+        commit(&self.store, None, delete).await?;
         Ok(Response::new(()))
     }
 }

@@ -14,12 +14,12 @@ use sakuin_live::{
 use tonic::{Status, Streaming};
 
 use super::{
-    ANSWER_BYTES_MAX,
+    ANSWER_BYTES_MAX, change,
     live::{self, Door, IDS_MAX, NEAREST_DEFAULT, RECORDS_MAX, at_most},
     refusal::Refusal,
     value,
-    write::{check_request, committed, published},
 };
+use crate::commit::{commit, published};
 
 /// Operations of a message.
 const OPERATIONS_MAX: usize = 10_000;
@@ -75,13 +75,12 @@ impl Pipeline {
     async fn answer(&mut self, message: wire::PipelineRequest) -> Result<(), Refusal> {
         let wire::PipelineRequest { table, attributes, operations, request_id } = message;
         at_most("operations", operations.len(), OPERATIONS_MAX)?;
-        check_request(&request_id)?;
         self.address(table, attributes)?;
         let mut batch = Batch {
             door: &self.door,
             table: &self.table,
             attributes: &self.attributes,
-            request_id: &request_id,
+            request: change::request(&request_id)?,
             snapshot: self.door.store.snapshot(),
             response: wire::PipelineResponse {
                 results: Vec::with_capacity(operations.len()),
@@ -136,7 +135,7 @@ struct Batch<'p> {
     door: &'p Door,
     table: &'p str,
     attributes: &'p [String],
-    request_id: &'p str,
+    request: Option<&'p str>,
     /// What reads see: every write before them.
     snapshot: Snapshot,
     response: wire::PipelineResponse,
@@ -279,11 +278,11 @@ impl<'p> Batch<'p> {
             None => Filter::all(),
         };
         let assignments = self.assignments(update.assignments)?;
-        let request_id = self.request(place);
+        let request = self.request(place);
         let build = |transaction: &mut Transaction| {
-            Ok(transaction.update_where(self.table, &filter, &assignments)?)
+            transaction.update_where(self.table, &filter, &assignments).map_err(Refusal::from)
         };
-        let ((), committed) = committed(&self.door.store, &request_id, build).await?;
+        let ((), committed) = commit(&self.door.store, request.as_deref(), build).await?;
         let ids = committed.matched.clone();
         self.shown(&committed).await;
         Ok(result::Result::Ids(wire::Ids { ids, more: false }))
@@ -298,9 +297,9 @@ impl<'p> Batch<'p> {
                 Ok(write) => self.build(transaction, write),
                 Err(_) => Ok(Built::Nothing),
             });
-            Ok(built.collect::<Vec<_>>())
+            Ok::<_, Refusal>(built.collect::<Vec<_>>())
         };
-        let outcome = committed(&self.door.store, &self.request(place), build).await;
+        let outcome = commit(&self.door.store, self.request(place).as_deref(), build).await;
         let (built, committed) = match outcome {
             Ok(outcome) => outcome,
             Err(refusal) => {
@@ -401,11 +400,8 @@ impl<'p> Batch<'p> {
     }
 
     /// The name of the commit that ends at a place.
-    fn request(&self, place: usize) -> String {
-        match self.request_id {
-            "" => String::new(),
-            request_id => format!("{request_id}/{place}"),
-        }
+    fn request(&self, place: usize) -> Option<String> {
+        self.request.map(|request| format!("{request}/{place}"))
     }
 
     fn schema(&self) -> Result<&Schema, Refusal> {

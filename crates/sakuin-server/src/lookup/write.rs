@@ -4,7 +4,7 @@
 //! committed only if the record is still what was read; if another was faster it begins again. So of two clients
 //! that change what they both read, one is told so, and no update is lost.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use axum::{
     body::Body as RequestBody,
@@ -12,11 +12,11 @@ use axum::{
 };
 use sakuin::{Key, Live, Table};
 use sakuin_live::{CommitError, Committed, ID_MAX, Record, Store, Transaction, Value, json};
-use tokio::{sync::oneshot, time::timeout};
 
 use super::{TABLES, condition::Conditions};
 use crate::{
     body::Body,
+    commit::{self, ATTEMPTS_MAX, committed_before},
     pool::Pool,
     reply::{Fault, read_body},
 };
@@ -48,10 +48,6 @@ const NUMBER_BYTES_MAX: usize = 32;
 /// A body that is longer is read on the pool: it would hold up the loop.
 const INLINE_BYTES_MAX: usize = 16 << 10;
 
-/// How often a transaction that conflicts begins again, and how long it waits for what it conflicts with.
-const ATTEMPTS_MAX: usize = 8;
-const PUBLISHED_TIME_MAX: Duration = Duration::from_secs(5);
-
 /// What is wanted of one record.
 struct Wanted {
     change: Change,
@@ -61,6 +57,14 @@ struct Wanted {
     conditions: Conditions,
     request: Option<String>,
     values: Vec<(String, Option<Value>)>,
+}
+
+/// What a transaction does.
+#[derive(Default)]
+struct Built {
+    /// The record as it will be, where that is known before the commit.
+    written: Option<Record>,
+    is_new: bool,
 }
 
 impl Change {
@@ -177,39 +181,25 @@ fn parse(live: &Live, id: u64, bytes: &[u8]) -> Result<Vec<(String, Option<Value
 
 /// Commits what is wanted, again while others are faster.
 async fn commit(store: &Arc<Store>, wanted: &Wanted) -> Result<Response<Body>, Fault> {
-    let mut attempts = 1;
-    loop {
-        let (transaction, written, is_new) = match wanted.begin(store) {
-            Ok(begun) => begun,
-            // What was done already may be why it cannot be done: the record is gone, or another since.
-            Err(fault) => match done_before(store, wanted).await {
-                Some(committed) => return Ok(wanted.answer(store, &committed, None, false)),
-                None => return Err(fault),
-            },
-        };
-        match submit(store, transaction).await? {
-            Ok(committed) => return Ok(wanted.answer(store, &committed, written.as_ref(), is_new)),
-            Err(CommitError::Conflict(conflict)) if attempts < ATTEMPTS_MAX => {
-                attempts += 1;
-                published(store, conflict.retry_at).await;
-            }
-            Err(error) => return Err(error.into()),
-        }
+    let request = wanted.request.as_deref();
+    match commit::commit(store, request, |transaction| wanted.build(transaction)).await {
+        Ok((built, committed)) => Ok(wanted.answer(store, &committed, built)),
+        // What was done already may be why it cannot be done: the record is gone, or another since.
+        Err(fault) => match committed_before(store, request, &wanted.table).await {
+            Some(committed) => Ok(wanted.answer(store, &committed, Built::default())),
+            None => Err(fault),
+        },
     }
 }
 
 impl Wanted {
-    /// A transaction that does it, the record it makes, and whether that is a new one.
-    fn begin(&self, store: &Store) -> Result<(Transaction, Option<Record>, bool), Fault> {
-        let mut transaction = store.begin();
-        if let Some(request) = &self.request {
-            transaction.set_request(request);
-        }
+    /// Makes a transaction do it.
+    fn build(&self, transaction: &mut Transaction) -> Result<Built, Fault> {
         let given = self.values.iter().filter_map(|(name, value)| Some((&**name, value.clone()?)));
         let Wanted { table, id, .. } = self;
         if self.change == Change::Create {
             transaction.insert(table, given)?;
-            return Ok((transaction, None, true));
+            return Ok(Built { written: None, is_new: true });
         }
         let version = transaction.get(table, *id)?.map(|record| record.version());
         if !self.conditions.hold(version) {
@@ -235,7 +225,7 @@ impl Wanted {
         // Sent again under its name, a patch may meet another record than the first time.
         let is_known = self.change != Change::Merge || self.request.is_none();
         let written = if is_known { transaction.get(table, *id)? } else { None };
-        Ok((transaction, written, is_new))
+        Ok(Built { written, is_new })
     }
 
     fn changed(&self, version: Option<u64>) -> Fault {
@@ -256,22 +246,16 @@ impl Wanted {
 
     /// What a commit is answered with. The record is as this commit made it; if another has changed it since, it is
     /// `written`, or left out if that is not known.
-    fn answer(
-        &self,
-        store: &Store,
-        committed: &Committed,
-        written: Option<&Record>,
-        is_new: bool,
-    ) -> Response<Body> {
+    fn answer(&self, store: &Store, committed: &Committed, built: Built) -> Response<Body> {
+        let Built { written, is_new } = built;
         let is_new = is_new || self.change == Change::Create;
         let id = committed.ids.first().copied().unwrap_or(self.id);
         let now = store.snapshot().get(&self.table, id).ok().flatten();
         let record = now.filter(|record| record.version() == committed.sequence);
-        let mut response =
-            match record.as_ref().or(written).filter(|_| self.change != Change::Delete) {
-                Some(record) => Body::json(record.to_json().into()),
-                None => Response::new(Body::empty()),
-            };
+        let mut response = match record.or(written).filter(|_| self.change != Change::Delete) {
+            Some(record) => Body::json(record.to_json().into()),
+            None => Response::new(Body::empty()),
+        };
         let has_body = response.headers().contains_key(header::CONTENT_TYPE);
         *response.status_mut() = match (is_new, has_body) {
             (true, _) => StatusCode::CREATED,
@@ -296,39 +280,6 @@ impl Wanted {
         headers.insert(DURABILITY, HeaderValue::from_static(committed.durability.name()));
         response
     }
-}
-
-/// The commit of a request that was done before, if it has a name: a transaction that cannot be committed is
-/// answered all the same if its request was.
-async fn done_before(store: &Arc<Store>, wanted: &Wanted) -> Option<Committed> {
-    let mut transaction = store.begin();
-    transaction.set_request(wanted.request.as_ref()?);
-    transaction.expect(&wanted.table, 1, Some(u64::MAX)).ok()?;
-    submit(store, transaction).await.ok()?.ok()
-}
-
-/// Commits without holding up the loop.
-async fn submit(
-    store: &Arc<Store>,
-    transaction: Transaction,
-) -> Result<Result<Committed, CommitError>, Fault> {
-    let (sender, outcome) = oneshot::channel();
-    // A client that has gone away is told nothing.
-    store.submit(transaction, move |outcome| drop(sender.send(outcome)));
-    outcome.await.map_err(|_| Fault::panicked())
-}
-
-/// Waits until a snapshot shows what a transaction conflicted with.
-async fn published(store: &Arc<Store>, sequence: u64) {
-    if store.snapshot().sequence() >= sequence {
-        return;
-    }
-    let (sender, published) = oneshot::channel();
-    store.when_published(sequence - 1, move || {
-        let _ = sender.send(());
-    });
-    // A store whose disk has failed publishes nothing more, and says so at the next commit.
-    let _ = timeout(PUBLISHED_TIME_MAX, published).await;
 }
 
 /// One table from what a store says to what HTTP says.

@@ -42,7 +42,8 @@ fn only_the_dictionary_must_be_named() {
 #[test]
 fn every_key_is_taken_and_paths_belong_to_the_folder() {
     let config = parse(
-        "[server]\nlisten = \"[::1]:0\"\n[reader]\ndictionary = \"/d.skn\"\nstories = \"sqlite://data/s.db\"\npath = \"/read\"",
+        "[server]\nlisten = \"[::1]:0\"\n\
+         [reader]\ndictionary = \"/d.skn\"\nstories = \"sqlite://data/s.db\"\npath = \"/read\"",
     )
     .unwrap();
     assert_eq!(listen(&config), ["[::1]:0"]);

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use sakuin_live::{Durability, IndexKind, Metric, Schema, Type, VECTOR};
 
-use super::{LiveStore, Table, read::places};
+use super::{LiveStore, Table, read::route};
 use crate::{
     ConfigError,
     document::{Section, Setting},
@@ -62,7 +62,8 @@ pub(super) fn table(section: &Section<'_>) -> Result<Table, ConfigError> {
     if schema.attributes().is_empty() {
         return Err(section.missing("attributes", ATTRIBUTE_HINT));
     }
-    Ok(Table::Live { schema, route: route(section)? })
+    let route = route(section, "id", "a live table's keys are its ids: `/features/{id}`")?;
+    Ok(Table::Live { schema, route })
 }
 
 fn attribute(schema: Schema, name: &str, setting: &Setting<'_>) -> Result<Schema, ConfigError> {
@@ -95,14 +96,6 @@ fn vectors(schema: Schema, section: &Section<'_>) -> Result<Schema, ConfigError>
     let metric = metric.map(|metric| one_of(&metric, &Metric::ALL.map(Metric::name)));
     let dimensions = dimensions.integer(1..=4096)? as usize;
     Ok(schema.with_vectors(dimensions, metric.transpose()?.unwrap_or(Metric::Cosine)))
-}
-
-fn route(section: &Section<'_>) -> Result<Option<String>, ConfigError> {
-    let Some(route) = section.setting("route") else { return Ok(None) };
-    match places(&route)?[..] {
-        ["id"] => Ok(Some(route.string()?.to_owned())),
-        _ => Err(route.refused("a live table's keys are its ids: `/features/{id}`")),
-    }
 }
 
 /// A value that is one of a few words.

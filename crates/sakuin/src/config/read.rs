@@ -263,12 +263,20 @@ impl Table {
 fn packed(section: &Section<'_>) -> Result<Table, ConfigError> {
     section.only_known(&PACKED_KEYS)?;
     let file = section.required("file", "name a file written by `sakuin pack`")?.path()?;
-    let Some(route) = section.setting("route") else {
-        return Ok(Table::Packed { file, route: None });
-    };
+    let route = route(section, "key", "a packed table's keys have one part: `/words/{key}`")?;
+    Ok(Table::Packed { file, route })
+}
+
+/// The route of a table whose keys have one part, which the route must call `place`.
+pub(super) fn route(
+    section: &Section<'_>,
+    place: &str,
+    hint: &str,
+) -> Result<Option<String>, ConfigError> {
+    let Some(route) = section.setting("route") else { return Ok(None) };
     match places(&route)?[..] {
-        ["key"] => Ok(Table::Packed { file, route: Some(route.string()?.to_owned()) }),
-        _ => Err(route.refused("a packed table's keys have one part: `/words/{key}`")),
+        [name] if name == place => Ok(Some(route.string()?.to_owned())),
+        _ => Err(route.refused(hint)),
     }
 }
 

@@ -55,10 +55,11 @@ fn an_unknown_index_is_named_and_nothing_is_applied() {
     assert_eq!((served.found(5), served.found(6), served.found(9)), (vec![0], vec![1], vec![]));
 }
 
+/// Here a search is whole or refused, and the newer service gives it page by page.
 #[test]
-fn an_answer_is_whole_or_refused() {
+fn a_million_results_are_refused_or_paged() {
     let served = Served::start();
-    for _ in 0..25 {
+    for _ in 0..100 {
         served.add(&[1; 10_000]);
     }
     let details = refused(
@@ -69,6 +70,25 @@ fn an_answer_is_whole_or_refused() {
     assert!(details.quota_failure().is_some());
     served.add(&[2; 10_000]);
     assert_eq!(served.found(2).len(), 10_000);
+
+    let (mut next, mut token) = (1, String::new());
+    loop {
+        let request = wire::SearchRequest {
+            parent: FEATURES.to_owned(),
+            filter: "value = 1".to_owned(),
+            page_size: i32::MAX,
+            page_token: token,
+            ids_only: true,
+        };
+        let page = served.ask(served.live().search(request));
+        assert!(page.ids.iter().copied().eq(next..next + page.ids.len() as u64));
+        next += page.ids.len() as u64;
+        token = page.next_page_token;
+        if token.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(next, 1_000_001);
 }
 
 #[test]
