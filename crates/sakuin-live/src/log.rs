@@ -5,13 +5,13 @@
 //! first error of the disk ends all writing; reading goes on.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use crate::{
-    Committed, Durability, Transaction,
+    Committed, Durability, Snapshot, Transaction,
     committer::{Committer, Group, Then},
     disk::Disk,
     error::CommitError,
@@ -90,7 +90,35 @@ impl Shared {
 
     /// Commits a transaction, as far as that goes without waiting for the disk.
     pub(crate) fn enter(&self, transaction: Transaction) -> Result<Entered<'_>, CommitError> {
-        let mut committer = self.committer_with_room();
+        self.commit(self.committer_with_room(), transaction)
+    }
+
+    /// Builds a transaction on the pending root, which nobody changes meanwhile, and commits it likewise. What cannot
+    /// be built comes with the sequence of that root.
+    pub(crate) fn enter_newest<T, E>(
+        &self,
+        work: impl FnOnce(&mut Transaction) -> Result<T, E>,
+    ) -> Result<(T, Result<Entered<'_>, CommitError>), (E, u64)> {
+        let committer = self.committer_with_room();
+        let root = Arc::new(committer.root.clone());
+        let sequence = root.sequence;
+        let mut transaction = Transaction::new(Snapshot { root });
+        match catch_unwind(AssertUnwindSafe(|| work(&mut transaction))) {
+            Ok(Ok(built)) => Ok((built, self.commit(committer, transaction))),
+            Ok(Err(error)) => Err((error, sequence)),
+            Err(panic) => {
+                // Nothing of the committer was touched: the panic is its caller's alone.
+                drop(committer);
+                resume_unwind(panic)
+            }
+        }
+    }
+
+    fn commit<'s>(
+        &'s self,
+        mut committer: MutexGuard<'s, Committer>,
+        transaction: Transaction,
+    ) -> Result<Entered<'s>, CommitError> {
         let committed = committer.commit(transaction)?;
         if committed.sequence <= self.published.sequence() {
             return Ok(Entered::Done(committed));

@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use sakuin_live::{CommitError, Committed, Conflict, Store, Transaction};
 use tokio::{sync::oneshot, time::timeout};
 
-/// How often a transaction that conflicts is built again.
-pub(crate) const ATTEMPTS_MAX: usize = 8;
+/// How often a transaction that conflicts is built again before everybody else waits for it.
+const LOSSES_MAX: usize = 2;
 
 /// How long it waits until what it conflicts with is on the disk.
 const PUBLISHED_TIME_MAX: Duration = Duration::from_secs(5);
@@ -22,38 +22,48 @@ pub(crate) async fn commit<T, E: From<CommitError>>(
 }
 
 /// As [`commit`], unless `fatal` makes an error of the conflict: it is one with what the client read.
+///
+/// Whoever loses twice is built once more while nobody else commits. So a crowd at one record is served in turn, and
+/// many writes of one message are done however busy the table is.
 pub(crate) async fn commit_unless<T, E: From<CommitError>>(
     store: &Arc<Store>,
     request: Option<&str>,
     mut build: impl FnMut(&mut Transaction) -> Result<T, E>,
     fatal: impl Fn(&Conflict) -> Option<E>,
 ) -> Result<(T, Committed), E> {
-    let mut attempts = 1;
-    loop {
-        let mut transaction = store.begin();
+    let mut build = |transaction: &mut Transaction| {
         if let Some(request) = request {
             transaction.set_request(request);
         }
+        build(transaction)
+    };
+    for _ in 0..=LOSSES_MAX {
+        let mut transaction = store.begin();
         let built = build(&mut transaction)?;
-        let error = match submit(store, transaction).await {
+        let retry_at = match submit(store, transaction).await {
             Ok(committed) => return Ok((built, committed)),
-            Err(error) => error,
+            Err(CommitError::Conflict(conflict)) => match fatal(&conflict) {
+                Some(error) => return Err(error),
+                None => conflict.retry_at,
+            },
+            Err(CommitError::SnapshotExpired { oldest, .. }) => oldest,
+            Err(error) => return Err(error.into()),
         };
-        let retry_at = match &error {
-            CommitError::Conflict(conflict) => {
-                if let Some(error) = fatal(conflict) {
-                    return Err(error);
-                }
-                conflict.retry_at
-            }
-            CommitError::SnapshotExpired { oldest, .. } => *oldest,
-            _ => return Err(error.into()),
-        };
-        if attempts == ATTEMPTS_MAX {
-            return Err(error.into());
-        }
-        attempts += 1;
         published(store, retry_at).await;
+    }
+    let (sender, outcome) = oneshot::channel();
+    match store.submit_newest(build, move |outcome| drop(sender.send(outcome))) {
+        Ok(built) => match heard(outcome).await {
+            Err(CommitError::Conflict(conflict)) => {
+                Err(fatal(&conflict).unwrap_or_else(|| CommitError::Conflict(conflict).into()))
+            }
+            committed => Ok((built, committed?)),
+        },
+        Err((error, seen)) => {
+            // It may rest on what is not on the disk yet.
+            published(store, seen).await;
+            Err(error)
+        }
     }
 }
 
@@ -79,6 +89,12 @@ pub(crate) async fn submit(
     let (sender, outcome) = oneshot::channel();
     // A client that has gone away is told nothing.
     store.submit(transaction, move |outcome| drop(sender.send(outcome)));
+    heard(outcome).await
+}
+
+async fn heard(
+    outcome: oneshot::Receiver<Result<Committed, CommitError>>,
+) -> Result<Committed, CommitError> {
     let closed = |_| CommitError::Unknown { cause: "the store was closed".to_owned() };
     outcome.await.unwrap_or_else(|error| Err(closed(error)))
 }

@@ -4,8 +4,8 @@ use std::{path::Path, sync::mpsc};
 
 use redb::{Database, ReadableTable, TableDefinition};
 use sakuin_live::{
-    CommitError, Durability, Filter, IndexKind, Metric, OpenError, Schema, Store, Type, VECTOR,
-    Value,
+    CommitError, Durability, Filter, IndexKind, Metric, OpenError, Schema, Store, Transaction,
+    Type, VECTOR, Value,
 };
 use tempfile::TempDir;
 
@@ -101,6 +101,41 @@ fn a_sync_commit_is_on_the_disk_when_it_is_acknowledged_and_seen() {
     std::fs::copy(path(&folder), &copy).unwrap();
     let copy = Store::open(&copy, Durability::Sync, [(TABLE, schema())]).unwrap();
     assert_eq!(all(&copy), all(&store));
+}
+
+#[test]
+fn what_is_built_on_the_newest_state_conflicts_with_nobody() {
+    const WRITERS: i64 = 8;
+    const ROUNDS: i64 = 40;
+    let folder = folder();
+    let store = open(&folder, Durability::Sync);
+    insert(&store, 0);
+    let add = || {
+        for _ in 0..ROUNDS {
+            let (sender, receiver) = mpsc::channel();
+            let add = |transaction: &mut Transaction| {
+                let number = transaction.get(TABLE, 1)?.and_then(|record| record.value("number"));
+                let Some(Value::Int(number)) = number else { panic!("{number:?}") };
+                transaction.patch(TABLE, 1, [("number", (number + 1).into())])
+            };
+            store.submit_newest(add, move |outcome| sender.send(outcome).unwrap()).unwrap();
+            receiver.recv().unwrap().unwrap();
+        }
+    };
+    std::thread::scope(|scope| (0..WRITERS).for_each(|_| drop(scope.spawn(add))));
+    let record = store.snapshot().get(TABLE, 1).unwrap().unwrap();
+    assert_eq!(record.value("number"), Some((WRITERS * ROUNDS).into()));
+
+    // What cannot be built says up to where it looked; who panics harms nobody else.
+    let missing =
+        store.submit_newest(|transaction| transaction.delete(TABLE, 2), |_| unreachable!());
+    let sequence = store.snapshot().sequence();
+    assert!(
+        matches!(missing, Err((CommitError::NotFound { id: 2, .. }, seen)) if seen == sequence)
+    );
+    let panics = || store.submit_newest(|_| -> Result<(), ()> { panic!("in the work") }, |_| ());
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics)).unwrap_err();
+    assert_eq!(insert(&store, 1), 2);
 }
 
 #[test]

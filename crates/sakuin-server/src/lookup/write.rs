@@ -16,7 +16,7 @@ use sakuin_live::{CommitError, Committed, ID_MAX, Record, Store, Transaction, Va
 use super::{TABLES, condition::Conditions};
 use crate::{
     body::Body,
-    commit::{self, ATTEMPTS_MAX, committed_before},
+    commit::{self, committed_before},
     pool::Pool,
     reply::{Fault, read_body},
 };
@@ -291,10 +291,6 @@ impl From<CommitError> for Fault {
             CommitError::NotFound { table, .. } => {
                 let cure = format!("`POST {TABLES}/{table}` creates a record and gives it its id");
                 Fault::not_found(cause, cure)
-            }
-            CommitError::Conflict(_) | CommitError::SnapshotExpired { .. } => {
-                let cause = format!("others changed the record {ATTEMPTS_MAX} times meanwhile");
-                Fault::new(StatusCode::CONFLICT, cause, "send it again")
             }
             CommitError::ReadOnly { .. } | CommitError::Unknown { .. } => {
                 let cure = "reading goes on; see to the server's disk and restart it, then send this \

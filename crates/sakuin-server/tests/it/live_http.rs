@@ -286,6 +286,25 @@ fn two_clients_lose_no_update() {
     assert_eq!(live.body(1)["value"], CLIENTS * ROUNDS);
 }
 
+/// Each waits for the disk, and only one of a round can be first; still nobody is sent away.
+#[test]
+fn a_crowd_at_one_record_is_served_in_turn() {
+    const CLIENTS: u64 = 16;
+    const ROUNDS: u64 = 12;
+    let live = live();
+    live.send("POST", COUNTERS, &[JSON], "{\"value\": 0}");
+    let write = |client: u64| {
+        for round in 0..ROUNDS {
+            let body = json!({ "label": format!("{client}/{round}") }).to_string();
+            let answer = live.send("PATCH", "/v1/tables/counters/1", &[JSON], &body);
+            assert_eq!(answer.status, 200, "{}", answer.text());
+        }
+    };
+    let write = &write;
+    thread::scope(|scope| (0..CLIENTS).for_each(|client| drop(scope.spawn(move || write(client)))));
+    assert_eq!(live.running.get("/v1/tables/counters/1").header("etag"), "\"193\"");
+}
+
 #[test]
 fn live_tables_are_listed_counted_and_read_by_the_batch() {
     let live = Live::with_record();
