@@ -274,7 +274,7 @@ impl Import {
                     Err(error) => {
                         bad += 1;
                         bar.suspend(|| {
-                            eprintln!("{}, card {}: {error}", file.display(), number + 1)
+                            eprintln!("{}, card {}: {error}", file.display(), number + 1);
                         });
                     }
                 }

@@ -153,7 +153,11 @@ impl Card {
     }
 
     /// What no other card of its book is called: unfolded, unescaped, without space around it.
-    pub fn uid(&self) -> &Arc<str> {
+    pub fn uid(&self) -> &str {
+        &self.uid
+    }
+
+    pub(crate) fn shared_uid(&self) -> &Arc<str> {
         &self.uid
     }
 
@@ -267,10 +271,10 @@ mod tests {
                 continue;
             }
             let parsed = parsed.unwrap();
-            assert_eq!((&**parsed.uid(), parsed.text()), ("a", card));
+            assert_eq!((parsed.uid(), parsed.text()), ("a", card));
         }
         let folded = "BEGIN:VCARD\r\nVERSION:4.0\r\nUID:urn:\r\n uuid\\:1\\,2\r\nEND:VCARD\r\n";
-        assert_eq!(&**parse(folded).unwrap().uid(), "urn:uuid:1,2");
+        assert_eq!(parse(folded).unwrap().uid(), "urn:uuid:1,2");
     }
 
     #[test]

@@ -319,7 +319,7 @@ impl Entry {
 impl Content {
     /// Of a card.
     pub(crate) fn of_card(card: &Card) -> Content {
-        Content::Card { uid: card.uid().clone(), version: card.version() }
+        Content::Card { uid: card.shared_uid().clone(), version: card.version() }
     }
 }
 

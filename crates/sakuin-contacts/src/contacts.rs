@@ -189,15 +189,17 @@ async fn connect(url: &str, is_sqlite: bool) -> Result<Pool<Any>, OpenError> {
         .test_before_acquire(false)
         .after_connect(move |connection, _| {
             Box::pin(async move {
-                if is_sqlite {
+                let settings: &[&'static str] = match is_sqlite {
                     // An acknowledged commit survives a power cut: NORMAL would not do.
-                    for sql in [
+                    true => &[
                         "PRAGMA busy_timeout = 10000",
                         "PRAGMA journal_mode = WAL",
                         "PRAGMA synchronous = FULL",
-                    ] {
-                        sqlx::query(sql).execute(&mut *connection).await?;
-                    }
+                    ],
+                    false => &["SET client_min_messages = warning"],
+                };
+                for sql in settings {
+                    sqlx::query(*sql).execute(&mut *connection).await?;
                 }
                 Ok(())
             })

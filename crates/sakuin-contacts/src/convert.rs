@@ -5,7 +5,7 @@ use bytes::Bytes;
 use calcard::vcard::{VCard, VCardVersion};
 
 use crate::{
-    card::{Card, CardError, Version},
+    card::{Card, CardError, Version, is_vcard},
     edit::{Edit, edit},
     lines::{escaped, lines},
 };
@@ -51,6 +51,9 @@ pub fn rescued(bytes: &[u8], uid: &str) -> Result<Card, CardError> {
         matches!(one, '\t' | '\r' | '\n')
             || !(one.is_control() || matches!(one, '\u{fffe}' | '\u{ffff}'))
     });
+    if !lines(&text).any(|line| is_vcard(&line, "END")) {
+        return Err(CardError::Frame { wanted: "end with END:VCARD" });
+    }
     let is_stored = |line: &crate::lines::Line<'_>| line.value().trim().parse::<Version>().is_ok();
     if !lines(&text).any(|line| line.is("VERSION") && is_stored(&line)) {
         text = printed(&text, Version::V3).unwrap_or(text);
@@ -106,25 +109,28 @@ mod tests {
 
     #[test]
     fn a_card_is_told_in_the_other_version() {
-        let text = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:1\r\nFN:Ada\r\nN:Lovelace;Ada;;;\r\nTEL;TYPE=HOME,PREF:1\r\nEND:VCARD\r\n";
+        let text = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:1\r\nFN:Ada\r\n\
+            N:Lovelace;Ada;;;\r\nTEL;TYPE=HOME,PREF:1\r\nEND:VCARD\r\n";
         let card = Card::parse(text.into()).unwrap();
         assert_eq!(converted(&card, Version::V3), text);
         let newer = Card::parse(converted(&card, Version::V4)).unwrap();
-        assert_eq!((newer.version(), &**newer.uid()), (Version::V4, "1"));
+        assert_eq!((newer.version(), newer.uid()), (Version::V4, "1"));
         assert!(newer.text().contains("FN:Ada\r\n"), "{}", newer.text());
     }
 
     #[test]
     fn what_others_exported_is_made_storable() {
         let rescue = |text: &[u8]| rescued(text, "new").map(|card| card.text().to_owned());
-        let old = rescue(b"BEGIN:VCARD\r\nVERSION:2.1\r\nN;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Caf=C3=A9;;;;\r\nEND:VCARD\r\n").unwrap();
+        let old = b"BEGIN:VCARD\r\nVERSION:2.1\r\n\
+            N;CHARSET=UTF-8;ENCODING=QUOTED-PRINTABLE:Caf=C3=A9;;;;\r\nEND:VCARD\r\n";
+        let old = rescue(old).unwrap();
         assert!(
             old.contains("VERSION:3.0") && old.contains("Café") && old.contains("UID:new"),
             "{old}"
         );
         let latin = rescue(b"BEGIN:VCARD\nVERSION:3.0\nFN:Caf\xe9\x01\nUID:\nEND:VCARD\n").unwrap();
         assert_eq!(latin, "BEGIN:VCARD\nVERSION:3.0\nFN:Café\nUID:new\nEND:VCARD\n");
-        assert_eq!(rescue(b"nothing"), Err(CardError::Frame { wanted: "begin with BEGIN:VCARD" }));
+        assert_eq!(rescue(b"BEGIN:VCARD"), Err(CardError::Frame { wanted: "end with END:VCARD" }));
     }
 
     #[test]

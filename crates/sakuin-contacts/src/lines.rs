@@ -341,7 +341,8 @@ mod tests {
                 prop_assert_eq!(line.range.start, end);
                 prop_assert!(line.range.end > end);
                 end = line.range.end;
-                let _ = (line.group(), line.name(), line.text(), line.parameters().map(|it| it.values().count()).sum::<usize>());
+                let values = line.parameters().map(|parameter| parameter.values().count());
+                let _ = (line.group(), line.name(), line.text(), values.sum::<usize>());
             }
             prop_assert_eq!(end, card.len());
         }

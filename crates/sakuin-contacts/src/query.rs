@@ -202,7 +202,8 @@ mod tests {
                 for version in [&collection, &older] {
                     let found = version.query(&filter, usize::MAX);
                     let wanted: Vec<_> = version.entries().filter(|entry| filter.matches(entry.lean())).collect();
-                    prop_assert_eq!(found.iter().map(|it| &it.name).collect::<Vec<_>>(), wanted.iter().map(|it| &it.name).collect::<Vec<_>>());
+                    let found: Vec<_> = found.iter().map(|entry| &entry.name).collect();
+                    prop_assert_eq!(found, wanted.iter().map(|entry| &entry.name).collect::<Vec<_>>());
                     prop_assert!(version.query(&filter, 1).len() <= 1);
                 }
             }

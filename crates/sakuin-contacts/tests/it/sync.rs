@@ -51,7 +51,7 @@ fn twenty_clients_end_with_what_there_is(store: &Store) {
         match below(100) {
             // Names and UIDs go together, so that nothing is refused but what was moved onto another.
             0..40 => {
-                drop(put(&contacts, book, &name, &card(&format!("u-{name}"), &step.to_string())))
+                drop(put(&contacts, book, &name, &card(&format!("u-{name}"), &step.to_string())));
             }
             40..55 => drop(remove(&contacts, book, &name)),
             55..62 => {

@@ -302,12 +302,12 @@ impl View {
                 }
                 set.iter().for_each(|(_, value)| found.push_str(value));
                 included.iter().for_each(|property| {
-                    self.push(resource, property, bytes, &mut found, &mut missing)
+                    self.push(resource, property, bytes, &mut found, &mut missing);
                 });
             }
             Asked::These(properties) => {
                 properties.iter().for_each(|property| {
-                    self.push(resource, property, bytes, &mut found, &mut missing)
+                    self.push(resource, property, bytes, &mut found, &mut missing);
                 });
             }
         }

@@ -8,6 +8,9 @@ use sakuin_contacts::{CardError, Error, Refused, SignInError, UnknownToken};
 use super::xml::{self, CARD, DAV, element};
 use crate::{body::Body, pool, reply::Fault};
 
+/// The namespace of what people read.
+const OURS: &str = "http://sakuin/ns";
+
 /// A request that is not done.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
@@ -121,9 +124,9 @@ impl Refusal {
         text.push_str(self.condition.as_deref().unwrap_or_default());
         let cause = xml::escaped(&self.cause);
         let cure = xml::escaped(&self.cure);
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "<message xmlns=\"http://sakuin/ns\">{cause}</message><hint xmlns=\"http://sakuin/ns\">{cure}</hint></D:error>\n"
+            "<message xmlns=\"{OURS}\">{cause}</message><hint xmlns=\"{OURS}\">{cure}</hint></D:error>"
         );
         let mut response = super::xml_response(self.status, text);
         let headers = response.headers_mut();

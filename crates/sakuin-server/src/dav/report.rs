@@ -169,7 +169,7 @@ impl Request {
         let hrefs: Vec<_> = report
             .children()
             .filter(|child| child.is(DAV, "href"))
-            .map(|href| href.text())
+            .map(super::xml::Element::text)
             .collect();
         if hrefs.len() > HREFS_MAX {
             return Err(Refusal::forbidden(
@@ -420,8 +420,10 @@ impl super::property::View {
             };
             let is_nested = depth < 4 && property.children().next().is_some();
             let hrefs = Element::parse(&format!("{}{value}</D:x>", super::xml::begin("x"))).ok();
-            let hrefs =
-                hrefs.iter().flat_map(|all| all.children()).filter(|child| child.is(DAV, "href"));
+            let hrefs = hrefs
+                .iter()
+                .flat_map(super::xml::Element::children)
+                .filter(|child| child.is(DAV, "href"));
             let nested: String = match is_nested {
                 true => hrefs
                     .filter_map(|href| of(&href.text()))

@@ -76,10 +76,10 @@ impl Element {
                     last(&mut open).inside.push(Node::Element(element));
                 }
                 Event::Text(text) => {
-                    last(&mut open).push_text(&text.xml_content(XmlVersion::Implicit1_0))
+                    last(&mut open).push_text(&text.xml_content(XmlVersion::Implicit1_0));
                 }
                 Event::CData(text) => {
-                    last(&mut open).push_text(&text.xml_content(XmlVersion::Implicit1_0))
+                    last(&mut open).push_text(&text.xml_content(XmlVersion::Implicit1_0));
                 }
                 Event::GeneralRef(of) => {
                     let one = of.resolve_char_ref().map_err(|error| error.to_string())?;
@@ -250,17 +250,21 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// Appends a text as it stands in an element. A carriage return would be dropped by who reads, and is written as what it
-/// is; so bytes come back as they were.
+/// is; so bytes come back as they were. What XML cannot hold is in no card, and told as unknown.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
     let mut rest = text;
-    while let Some(at) = rest.find(['<', '>', '&', '"', '\r']) {
+    let is_special = |one: char| {
+        matches!(one, '<' | '>' | '&' | '"') || one < ' ' && !matches!(one, '\t' | '\n')
+    };
+    while let Some(at) = rest.find(is_special) {
         out.push_str(&rest[..at]);
         out.push_str(match rest.as_bytes()[at] {
             b'<' => "&lt;",
             b'>' => "&gt;",
             b'&' => "&amp;",
             b'"' => "&quot;",
-            _ => "&#13;",
+            b'\r' => "&#13;",
+            _ => "\u{fffd}",
         });
         rest = &rest[at + 1..];
     }
