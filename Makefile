@@ -19,6 +19,7 @@ TODAY   := $(shell date +%F)
 TEXTS   :=
 FUZZ_SECONDS := 60
 ORIGINAL := crates/sakuin-cli/tests/it/original
+CONTACTS := crates/sakuin-cli/tests/it/contacts
 PROTO    := crates/sakuin-grpc/proto
 # The original question's servers beside live tables, and the compiler of their `.proto`.
 FEATURES_PYTHON := bench/target/features-python
@@ -48,8 +49,8 @@ endif
 test: tools
 	cargo test --workspace --locked
 
-tools: target/grpcurl target/grpc-python
-	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck
+tools: target/grpcurl target/grpc-python target/vdirsyncer
+	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck litmus
 
 # Clients of gRPC that others wrote: one that asks the server what it serves, and the generator for Python.
 target/grpcurl:
@@ -60,6 +61,16 @@ target/grpc-python: $(ORIGINAL)/requirements.txt
 	@scripts/install python3-venv
 	test -d $@ || python3 -m venv $@
 	$@/bin/pip install --quiet --requirement $(ORIGINAL)/requirements.txt
+	touch $@
+
+# Clients of contacts, and the tests that one of them has of the servers it talks to.
+target/vdirsyncer: $(CONTACTS)/requirements.txt $(CONTACTS)/mixin.py
+	@scripts/install python3-venv
+	test -d $@ || python3 -m venv $@
+	$@/bin/pip install --quiet --requirement $(CONTACTS)/requirements.txt
+	$@/bin/pip download --quiet --no-deps --no-binary :all: --dest $@/sdist "$$(grep ^vdirsyncer $(CONTACTS)/requirements.txt)"
+	rm -rf $@/source && mkdir $@/source && tar -xzf $@/sdist/vdirsyncer-*.tar.gz -C $@/source --strip-components 1
+	install -D $(CONTACTS)/mixin.py $@/source/tests/storage/servers/sakuin/__init__.py
 	touch $@
 
 bench: $(READER)/japanese.skn

@@ -3,6 +3,7 @@
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or absent, 2 wrong usage.
 
 mod config;
+mod contacts;
 mod input;
 mod japanese;
 mod live;
@@ -35,6 +36,8 @@ enum Command {
     #[command(subcommand)]
     Japanese(japanese::Japanese),
     #[command(subcommand)]
+    Contacts(contacts::Contacts),
+    #[command(subcommand)]
     Live(live::Live),
     #[command(subcommand)]
     Stories(serve::Stories),
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Verify(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Japanese(command) => command.run(),
+        Command::Contacts(command) => command.run(),
         Command::Live(command) => command.run(),
         Command::Stories(command) => command.run(),
         Command::Serve(command) => command.run(),
@@ -110,6 +114,8 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         live::Refused,
         sakuin_live::exchange::ImportError,
         sakuin_live::ValueError,
+        sakuin_contacts::OpenError,
+        sakuin_contacts::UserError,
         sakuin::ConfigError,
         sakuin::OpenError,
         sakuin_server::ConfigError,

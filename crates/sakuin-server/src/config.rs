@@ -1,9 +1,10 @@
 //! The configuration: one TOML file, read once into values that cannot be wrong.
 //!
-//! This crate reads `[server]`, `[reader]` and `[grpc]`; `[origins.*]`, `[live]` and `[tables.*]` belong to
+//! This crate reads `[server]`, `[reader]`, `[contacts]` and `[grpc]`; `[origins.*]`, `[live]` and `[tables.*]` belong to
 //! [`sakuin::Config`].
 //! Every refusal names its line, its key and, for a misspelt key, the nearest known one.
 
+mod contacts;
 mod grpc;
 mod print;
 
@@ -20,6 +21,7 @@ use sakuin::{
 
 use crate::Error;
 
+pub use contacts::ContactsConfig;
 pub use grpc::{Db, GrpcConfig};
 
 /// What a server is told: where to listen, which site and which tables to serve. Printed, it is TOML with every
@@ -31,6 +33,8 @@ pub struct Config {
     pub server: ServerConfig,
     /// `[reader]`
     pub reader: Option<ReaderConfig>,
+    /// `[contacts]`
+    pub contacts: Option<ContactsConfig>,
     /// `[grpc]`
     pub grpc: GrpcConfig,
     /// `[origins.*]`, `[live]` and `[tables.*]`
@@ -96,7 +100,7 @@ const ADMIN_HINT: &str =
     "the admin door has no password, so it stays on loopback: `127.0.0.1:8081`";
 const DICTIONARY_HINT: &str =
     "name a file written by `sakuin japanese pack`: `dictionary = \"japanese.skn\"`";
-const NOTHING_HINT: &str = "say what to serve: `[reader]` with a `dictionary`, or `[tables.NAME]`";
+const NOTHING_HINT: &str = "say what to serve: `[reader]` with a `dictionary`, `[contacts]` with a `store`, or `[tables.NAME]`";
 
 impl Config {
     /// Reads a file; every path in it is relative to the file's folder.
@@ -123,6 +127,7 @@ impl Config {
         Config {
             server: ServerConfig::default(),
             reader: Some(ReaderConfig::of_folder(folder.as_ref())),
+            contacts: None,
             grpc: GrpcConfig::default(),
             tables: sakuin::Config::default(),
             file: None,
@@ -155,12 +160,15 @@ impl Config {
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Config, ConfigError> {
         let document = Document::parse(text, file, folder)?;
         let root = document.root();
-        root.only_known(&["server", "reader", "grpc", "origins", "live", "tables"])?;
+        root.only_known(&["server", "reader", "contacts", "grpc", "origins", "live", "tables"])?;
         let server = root.section("server")?.map(|section| ServerConfig::of_section(&section));
         let reader =
             root.section("reader")?.map(|section| ReaderConfig::of_section(&section, folder));
         let (server, reader) = (server.transpose()?, reader.transpose()?);
-        if reader.is_none() && root.setting("tables").is_none() {
+        let contacts =
+            root.section("contacts")?.map(|section| ContactsConfig::of_section(&section));
+        let contacts = contacts.transpose()?;
+        if reader.is_none() && contacts.is_none() && root.setting("tables").is_none() {
             return Err(root.missing("reader", NOTHING_HINT));
         }
         let tables = sakuin::Config::of_document(&document)?;
@@ -168,6 +176,7 @@ impl Config {
         Ok(Config {
             server: server.unwrap_or_default(),
             reader,
+            contacts,
             grpc: grpc.transpose()?.unwrap_or_default(),
             tables,
             file: None,

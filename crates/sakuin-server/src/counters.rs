@@ -41,18 +41,22 @@ pub(crate) enum Door {
     Reader,
     /// Calls of gRPC.
     Grpc,
-    /// Neither.
+    /// Contacts and files over DAV.
+    Dav,
+    /// None of them.
     None,
 }
 
 impl Door {
-    pub(crate) const ALL: [Door; 4] = [Door::Lookup, Door::Reader, Door::Grpc, Door::None];
+    pub(crate) const ALL: [Door; 5] =
+        [Door::Lookup, Door::Reader, Door::Grpc, Door::Dav, Door::None];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Door::Lookup => "lookup",
             Door::Reader => "reader",
             Door::Grpc => "grpc",
+            Door::Dav => "dav",
             Door::None => "none",
         }
     }

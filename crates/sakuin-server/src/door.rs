@@ -140,6 +140,14 @@ impl Service {
             *door = Door::Lookup;
             return later(proxy::answer(proxy.clone(), lent.take()));
         }
+        if let Some(dav) = serving.dav.as_ref().filter(|dav| dav.has(uri.path())) {
+            *door = Door::Dav;
+            if let Some(response) = dav.peek(request.method(), uri.path(), request.headers()) {
+                return Step::Now(response);
+            }
+            let request = lent.take().map(axum::body::Body::new);
+            return Step::Later(Box::pin(dav.clone().answer(request)));
+        }
         let Some(mut site) = self.local.site(serving) else {
             return Step::Now(nothing_here().into_problem());
         };

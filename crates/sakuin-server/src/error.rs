@@ -74,6 +74,12 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The store of contacts.
+    #[error(transparent)]
+    Contacts(#[from] sakuin_contacts::OpenError),
+    /// Passwords would come over plain connections from other machines.
+    #[error("passwords of contacts would cross the network in the clear")]
+    PlainPasswords,
     /// The live tables could not be written when the server stopped.
     #[error("what live tables had still to write is lost")]
     Close(#[source] sakuin_live::CommitError),
@@ -105,6 +111,12 @@ impl Error {
             Error::Restart { .. } => {
                 Some("restart the server, or write them as they were".to_owned())
             }
+            Error::Contacts(error) => error.hint().map(str::to_owned),
+            Error::PlainPasswords => Some(
+                "give `[server]` a certificate with `tls`, listen on 127.0.0.1 behind a proxy that has one, or say \
+                 `insecure = true` in `[contacts]`"
+                    .to_owned(),
+            ),
             Error::Stories(_) | Error::Close(_) | Error::Start(_) => None,
         }
     }

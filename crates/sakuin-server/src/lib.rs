@@ -15,6 +15,7 @@ mod commit;
 mod config;
 mod connection;
 mod counters;
+mod dav;
 mod door;
 mod error;
 mod event_loop;
@@ -34,7 +35,9 @@ mod state;
 mod tls;
 
 pub use check::{Checked, check};
-pub use config::{AccessLog, Config, Db, GrpcConfig, ReaderConfig, ServerConfig, Tls};
+pub use config::{
+    AccessLog, Config, ContactsConfig, Db, GrpcConfig, ReaderConfig, ServerConfig, Tls,
+};
 pub use error::Error;
 pub use reader::{
     day::{Day, Period},

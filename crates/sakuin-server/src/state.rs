@@ -11,11 +11,13 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use sakuin::Tables;
+use sakuin_contacts::Contacts;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Config, Error, Limits, ReaderConfig,
     counters::Counters,
+    dav::Dav,
     grpc::Services,
     lookup::Lookup,
     pool::Pool,
@@ -57,6 +59,7 @@ pub(crate) struct Serving {
     pub(crate) lookup: Lookup,
     pub(crate) services: Services,
     pub(crate) reader: Option<Site>,
+    pub(crate) dav: Option<Arc<Dav>>,
 }
 
 /// The reading site as far as loops share it.
@@ -79,16 +82,41 @@ impl Serving {
         };
         let site = config.reader.as_ref();
         let lookup = Lookup::new(tables, site.map(|site| site.path.as_str()))?;
+        let dav = open_contacts(&config, pool, before)?;
         let before = before.map(|before| &before.services);
         let services = Services::open(lookup.tables(), &config.grpc, pool, stopping, before)?;
         let reader = site.map(|site| Site::open(site, pool)).transpose()?;
-        Ok(Serving { config, lookup, services, reader })
+        Ok(Serving { config, lookup, services, reader, dav })
     }
 
     /// Why live tables are no longer written; none while all is well.
     pub(crate) fn read_only(&self) -> Option<String> {
         self.lookup.tables().store()?.status().read_only
     }
+}
+
+/// The door to contacts. What has not changed of their store since `before` is kept open.
+fn open_contacts(
+    config: &Config,
+    pool: &Pool,
+    before: Option<&Serving>,
+) -> Result<Option<Arc<Dav>>, Error> {
+    let Some(wanted) = &config.contacts else { return Ok(None) };
+    let server = &config.server;
+    let is_near = server.listen.iter().all(|address| address.ip().is_loopback());
+    if server.tls.is_none() && !is_near && !wanted.insecure {
+        return Err(Error::PlainPasswords);
+    }
+    let known =
+        before.and_then(|before| Some((before.config.contacts.as_ref()?, before.dav.as_ref()?)));
+    let known =
+        known.filter(|(known, _)| (&known.store, known.servers) == (&wanted.store, wanted.servers));
+    let contacts = match known {
+        Some((_, dav)) => dav.contacts.clone(),
+        None => Arc::new(Contacts::open(wanted.store.value(), wanted.servers)?),
+    };
+    let (path, card_bytes_max) = (wanted.path.clone(), wanted.max_card);
+    Ok(Some(Arc::new(Dav { contacts, path, card_bytes_max, pool: pool.clone() })))
 }
 
 impl Site {

@@ -23,6 +23,8 @@ pub mod print;
 mod read;
 mod route;
 
+pub use read::database;
+
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use sakuin_cache::{Options, Rate};

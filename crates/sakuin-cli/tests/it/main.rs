@@ -6,6 +6,7 @@ mod bank;
 mod checker;
 mod command;
 mod config;
+mod contacts;
 mod examples;
 mod history;
 mod japanese;

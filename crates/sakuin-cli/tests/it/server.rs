@@ -73,6 +73,17 @@ pub(crate) fn ask(to: SocketAddr, method: &str, target: &str, headers: &[&str]) 
     ask_within(Duration::from_secs(20), to, method, target, headers)
 }
 
+/// Sends a body, and hears an answer; nothing if the connection breaks before a whole head.
+pub(crate) fn send(
+    to: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[&str],
+    body: &str,
+) -> Option<Reply> {
+    exchange(Duration::from_secs(20), to, method, target, headers, Some(body))
+}
+
 fn ask_within(
     time: Duration,
     to: SocketAddr,
@@ -80,12 +91,32 @@ fn ask_within(
     target: &str,
     headers: &[&str],
 ) -> Option<Reply> {
-    let mut stream = TcpStream::connect(to).unwrap();
+    exchange(time, to, method, target, headers, None)
+}
+
+fn exchange(
+    time: Duration,
+    to: SocketAddr,
+    method: &str,
+    target: &str,
+    headers: &[&str],
+    body: Option<&str>,
+) -> Option<Reply> {
+    let mut stream = match (TcpStream::connect(to), body) {
+        (Ok(stream), _) => stream,
+        // Who sends may meet a server that is gone.
+        (Err(_), Some(_)) => return None,
+        (Err(error), None) => panic!("{error}"),
+    };
     stream.set_read_timeout(Some(time)).unwrap();
     let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
-    let request =
-        format!("{method} {target} HTTP/1.1\r\nhost: {to}\r\n{headers}connection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
+    let length = body.map(|body| format!("content-length: {}\r\n", body.len())).unwrap_or_default();
+    let request = format!(
+        "{method} {target} HTTP/1.1\r\nhost: {to}\r\n{headers}{length}connection: close\r\n\r\n{}",
+        body.unwrap_or_default()
+    );
+    let written = stream.write_all(request.as_bytes());
+    assert!(written.is_ok() || body.is_some(), "{written:?}");
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
     let end = bytes.windows(4).position(|end| end == b"\r\n\r\n")?;

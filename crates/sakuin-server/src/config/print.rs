@@ -2,9 +2,11 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use sakuin::config::print::{path, quoted, time};
+use sakuin::config::print::{path, quoted, size, time};
 
-use super::{Config, Db, ReaderConfig, ServerConfig};
+use sakuin_contacts::Servers;
+
+use super::{Config, ContactsConfig, Db, ReaderConfig, ServerConfig};
 
 impl Display for Config {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
@@ -12,11 +14,34 @@ impl Display for Config {
         if let Some(reader) = &self.reader {
             writeln!(out, "[reader]\n{reader}")?;
         }
+        if let Some(contacts) = &self.contacts {
+            writeln!(out, "[contacts]\n{contacts}")?;
+        }
         if let Some(Db { table, attribute, .. }) = &self.grpc.db {
             let (table, attribute) = (quoted(table), quoted(attribute));
             writeln!(out, "[grpc]\ndb = {{ table = {table}, attribute = {attribute} }}\n")?;
         }
         self.tables.fmt(out)
+    }
+}
+
+impl Display for ContactsConfig {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        let servers = match self.servers {
+            Servers::One => "one",
+            Servers::Many => "many",
+        };
+        writeln!(
+            out,
+            "store = {}\npath = {}\nservers = \"{servers}\"",
+            self.store,
+            quoted(&self.path)
+        )?;
+        writeln!(out, "max_card = {}", size(self.max_card))?;
+        match self.insecure {
+            true => writeln!(out, "insecure = true"),
+            false => Ok(()),
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 //! - `http2`: many requests on one connection
 //! - `connections`: slow clients, draining, loops that share connections
 //! - `proxy`: a caching proxy before a scripted origin
+//! - `dav`: books and cards, as programs of telephones and desks ask for them
 //! - `grpc`: calls of gRPC, in files of their own
 //! - `reload`: a changed configuration and a changed certificate under load
 //! - `admin`: what the admin door tells, and to whom
@@ -23,6 +24,7 @@ mod admin;
 mod book;
 mod config;
 mod connections;
+mod dav;
 mod description;
 mod feed;
 mod grpc;

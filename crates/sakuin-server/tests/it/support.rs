@@ -192,7 +192,8 @@ pub(crate) fn get(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> 
 
 pub(crate) fn agent() -> ureq::Agent {
     let config = ureq::Agent::config_builder();
-    config.http_status_as_error(false).max_redirects(0).build().new_agent()
+    let config = config.http_status_as_error(false).max_redirects(0);
+    config.allow_non_standard_methods(true).build().new_agent()
 }
 
 /// An answer, read whole.

@@ -213,7 +213,7 @@ pub fn time(time: Duration) -> String {
 }
 
 /// The largest unit that loses nothing.
-fn size(bytes: usize) -> String {
+pub fn size(bytes: usize) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB"), (0, "B")];
     let whole = |(shift, _): &&(u32, _)| bytes.trailing_zeros() >= *shift;
     let (shift, unit) = units.iter().find(whole).unwrap_or(&units[3]);

@@ -211,18 +211,8 @@ fn of_rate(rate: &Section<'_>, origin: &str) -> Result<Rate, ConfigError> {
 
 impl Sql {
     fn of_section(section: &Section<'_>) -> Result<Sql, ConfigError> {
-        let setting = section.required("sql", "write `sql = \"sqlite://FILE\"`")?;
-        let url = match setting.text()? {
-            Text::Plain(value) => Text::Plain(located(section, &value)),
-            Text::Env { name, value } => Text::Env { name, value: located(section, &value) },
-            Text::File { path, value } => Text::File { path, value: located(section, &value) },
-        };
-        if !["sqlite:", "postgres:", "postgresql:"].iter().any(|it| url.value().starts_with(it)) {
-            let hint = "it begins with `sqlite://` or `postgres://`";
-            return Err(setting.refused_as("no database's address".to_owned(), hint));
-        }
         Ok(Sql {
-            url,
+            url: database(section, "sql", "write `sql = \"sqlite://FILE\"`")?,
             pool: number(section, "pool", 1..=1_000, u64::from(POOL))? as u32,
             timeout: timeout(section)?,
         })
@@ -231,6 +221,21 @@ impl Sql {
     fn is_postgres(&self) -> bool {
         self.url.value().starts_with("postgres")
     }
+}
+
+/// The address of a database; that of a SQLite file is taken from the folder of the configuration.
+pub fn database(section: &Section<'_>, key: &str, hint: &str) -> Result<Text, ConfigError> {
+    let setting = section.required(key, hint)?;
+    let url = match setting.text()? {
+        Text::Plain(value) => Text::Plain(located(section, &value)),
+        Text::Env { name, value } => Text::Env { name, value: located(section, &value) },
+        Text::File { path, value } => Text::File { path, value: located(section, &value) },
+    };
+    if !["sqlite:", "postgres:", "postgresql:"].iter().any(|it| url.value().starts_with(it)) {
+        let hint = "it begins with `sqlite://` or `postgres://`";
+        return Err(setting.refused_as("no database's address".to_owned(), hint));
+    }
+    Ok(url)
 }
 
 /// The address of a SQLite file, from the folder of the configuration.

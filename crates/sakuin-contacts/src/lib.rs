@@ -1,0 +1,41 @@
+//! Contacts: cards kept byte for byte, in books that know what changed since when.
+
+mod card;
+mod collation;
+mod convert;
+mod edit;
+mod filter;
+mod lines;
+mod partial;
+
+pub use card::{Card, CardError, ETag, Version};
+pub use collation::Collation;
+pub use convert::{converted, rescued, split};
+pub use edit::{Edit, edit};
+pub use filter::{
+    Filter, LineConditions, MatchKind, ParameterFilter, PropertyFilter, Test, TextMatch, Wanted,
+};
+pub use lines::{Line, Parameter, lines};
+pub use partial::{PartialProperty, partial};
+
+mod change;
+mod collection;
+mod contacts;
+mod error;
+mod keeper;
+mod people;
+mod query;
+mod root;
+mod sql;
+mod sync;
+
+pub use change::{Change, Put, Refused};
+pub use collection::{
+    Collection, CollectionId, Content, Entry, Kind, Lock, PrincipalId, PropertyKey, Rights,
+    is_below,
+};
+pub use contacts::{Contacts, Servers};
+pub use error::{Error, OpenError};
+pub use people::{DEFAULT_BOOK, FILES, SignInError, UserError, Who};
+pub use root::{AppToken, Directory, Header, Principal, Root};
+pub use sync::{Changed, Changes, SyncToken, UnknownToken};
