@@ -104,7 +104,7 @@ impl Card {
         let (mut uid, mut version, mut is_ended) = (None, None, false);
         let mut number = 1;
         let mut is_begun = false;
-        for line in lines(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        for line in lines(text) {
             let at = number;
             number += text[line.range.clone()].matches('\n').count().max(1);
             let is_blank = line.name().is_empty() && line.value().trim().is_empty();

@@ -287,63 +287,54 @@ impl Change<'_> {
         to: (CollectionId, &str),
         is_alone: bool,
     ) -> Result<(), Refused> {
+        let source = self.collection(from.0)?;
+        if let Some(Content::Card { uid, .. }) = source.entry(from.1).map(|entry| &entry.content) {
+            let uid = uid.clone();
+            self.check_uid(to.0, to.1, &uid)?;
+        }
+        self.transfer(from, to, is_alone)
+    }
+
+    /// Moves a resource with all below it to a name where nothing is.
+    pub fn rename(
+        &mut self,
+        from: (CollectionId, &str),
+        to: (CollectionId, &str),
+    ) -> Result<(), Refused> {
+        // Within a book, a card that moves takes its UID along.
+        match from.0 == to.0 {
+            true => self.transfer(from, to, false)?,
+            false => self.copy(from, to, false)?,
+        }
+        self.remove(from.0, from.1)
+    }
+
+    fn transfer(
+        &mut self,
+        from: (CollectionId, &str),
+        to: (CollectionId, &str),
+        is_alone: bool,
+    ) -> Result<(), Refused> {
         let source = self.collection(from.0)?.clone();
         let missing = || Refused::NoEntry { name: from.1.to_owned() };
         let first = source.entry(from.1).ok_or_else(missing)?;
         if self.collection(to.0)?.entry(to.1).is_some() {
             return Err(Refused::Exists { name: to.1.to_owned() });
         }
-        match &first.content {
-            Content::Card { uid, .. } => self.check_uid(to.0, to.1, uid)?,
-            _ => self.check_folder(to.0, to.1)?,
+        if !matches!(first.content, Content::Card { .. }) {
+            self.check_folder(to.0, to.1)?;
         }
         let below = source.below(from.1).filter(|_| !is_alone);
         for entry in std::iter::once(first).chain(below) {
             let name = format!("{}{}", to.1, &entry.name[from.1.len()..]);
             let seq = self.collection(to.0)?.seq + 1;
-            let copy =
-                Entry { name: name.as_str().into(), seq, modified: self.now, ..(**entry).clone() };
+            let name: Arc<str> = name.into();
+            let copy = Entry { name: name.clone(), seq, modified: self.now, ..(**entry).clone() };
             self.insert(to.0, copy, Data::Of(from.0, entry.name.clone()))?;
             for (key, value) in source.properties(&entry.name) {
-                let key = PropertyKey { path: name.as_str().into(), ..key.clone() };
+                let key = PropertyKey { path: name.clone(), ..key.clone() };
                 self.set_property(to.0, key, Some(value.into()))?;
             }
-        }
-        Ok(())
-    }
-
-    /// Moves a resource with all below it to a name where nothing is. A card of a book may keep its UID: it leaves it
-    /// with its old name.
-    pub fn rename(
-        &mut self,
-        from: (CollectionId, &str),
-        to: (CollectionId, &str),
-    ) -> Result<(), Refused> {
-        let uid = match &self.collection(from.0)?.entry(from.1).map(|entry| &entry.content) {
-            Some(Content::Card { uid, .. }) if from.0 == to.0 => Some(uid.clone()),
-            _ => None,
-        };
-        let Some(_) = uid else {
-            self.copy(from, to, false)?;
-            return self.remove(from.0, from.1);
-        };
-        // Within a book, the old name goes first, so that the UID is free; its bytes are still in the store.
-        let source = self.collection(from.0)?.clone();
-        let Some(entry) = source.entry(from.1) else { return Err(Refused::NoCollection) };
-        if source.entry(to.1).is_some() {
-            return Err(Refused::Exists { name: to.1.to_owned() });
-        }
-        let properties = source.properties(from.1);
-        let properties: Vec<_> =
-            properties.map(|(key, value)| (key.clone(), value.into())).collect();
-        let seq = source.seq + 2;
-        let moved = Entry { name: to.1.into(), seq, modified: self.now, ..(**entry).clone() };
-        let moved = Arc::new(moved);
-        self.rows.push(Row::Resource(to.0, moved.clone(), Data::Of(from.0, entry.name.clone())));
-        self.remove(from.0, from.1)?;
-        self.collection_mut(to.0)?.insert(moved);
-        for (key, value) in properties {
-            self.set_property(to.0, PropertyKey { path: to.1.into(), ..key }, Some(value))?;
         }
         Ok(())
     }

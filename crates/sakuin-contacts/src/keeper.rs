@@ -10,7 +10,7 @@ use std::{
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use arc_swap::ArcSwap;
@@ -53,6 +53,9 @@ const COMMIT_BYTES_MAX: usize = 4 << 20;
 
 /// How often a keeper that is asked nothing looks whether others committed.
 const LOOK_TIME: Duration = Duration::from_secs(1);
+/// How long a removal is remembered, in seconds, and how often those that are older are looked for.
+const REMOVALS_TIME: i64 = 90 * 86_400;
+const PRUNE_TIME: Duration = Duration::from_secs(3600);
 /// How long the store may take for a turn.
 const STORE_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -68,6 +71,7 @@ impl Keeper {
     /// Keeps until nobody asks any more.
     pub(crate) async fn run(mut self) {
         let mut connection = None;
+        let mut pruned = Instant::now();
         loop {
             let mut jobs = match timeout(LOOK_TIME, self.jobs.recv()).await {
                 Ok(None) => return,
@@ -80,7 +84,18 @@ impl Keeper {
                 jobs.push(job);
             }
             let mut open = Vec::new();
-            let turn = timeout(STORE_TIME_MAX, self.turn(&mut connection, jobs, &mut open)).await;
+            let is_old = jobs.is_empty() && pruned.elapsed() > PRUNE_TIME;
+            let turn = async {
+                self.turn(&mut connection, jobs, &mut open).await?;
+                match &mut connection {
+                    Some(connection) if is_old => self.prune(connection).await,
+                    _ => Ok(()),
+                }
+            };
+            let turn = timeout(STORE_TIME_MAX, turn).await;
+            if is_old {
+                pruned = Instant::now();
+            }
             let outcome =
                 turn.unwrap_or_else(|_| Err(Error::Store { cause: "it is too slow".to_owned() }));
             if outcome.is_err() {
@@ -165,6 +180,21 @@ impl Keeper {
         store.rollback().await?;
         self.published.store(Arc::new(root));
         Ok(())
+    }
+
+    /// Forgets removals of long ago.
+    async fn prune(&self, connection: &mut AnyConnection) -> Result<(), Error> {
+        let old = sql::old_removals(connection, now() - REMOVALS_TIME).await?;
+        if old.is_empty() {
+            return Ok(());
+        }
+        let known = self.published.load_full();
+        let missing =
+            old.iter().map(|(id, _)| *id).filter(|id| !known.collections.contains_key(id));
+        self.look(connection, &missing.collect::<Vec<_>>()).await?;
+        let make: Make =
+            Box::new(move |change| old.iter().all(|(id, floor)| change.prune(*id, *floor).is_ok()));
+        self.commit(connection, &mut VecDeque::from([make])).await.map(drop)
     }
 
     /// Makes changes, as many as fit into one commit, and says how many those were.

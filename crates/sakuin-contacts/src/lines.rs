@@ -102,7 +102,8 @@ impl<'a> Line<'a> {
 
     /// The name as it is written, without the group; empty for a line without a colon.
     pub fn name(&self) -> &str {
-        self.content[self.name_start..self.name_end].trim()
+        let name = self.content[self.name_start..self.name_end].trim();
+        name.trim_start_matches('\u{feff}')
     }
 
     /// Whether it has this name, in whatever case.

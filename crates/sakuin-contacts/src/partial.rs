@@ -66,6 +66,8 @@ mod tests {
                 .collect();
             partial(card, &wanted)
         };
+        let marked = format!("\u{feff}{card}");
+        assert!(partial(&marked, &[]).starts_with("\u{feff}BEGIN:VCARD\n"));
         let framed = |inner: &str| format!("BEGIN:VCARD\nversion:3.0\n{inner}END:VCARD");
         assert_eq!(ask(&["fn", "tel"]), framed("item1.TEL:1\nFN:A\n B\nitem2.TEL:2\n"));
         assert_eq!(ask(&["item2.tel"]), framed("item2.TEL:2\n"));

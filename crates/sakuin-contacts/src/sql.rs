@@ -76,13 +76,12 @@ pub(crate) async fn refresh(
         let id: CollectionId = row.try_get("id")?;
         let Some(known) = root.collections.get(&id) else { continue };
         let mut collection = Collection::clone(known);
-        if collection.epoch != number(&row, "epoch")? {
-            collection = Collection::new(id, collection.kind, number(&row, "epoch")?);
+        let (epoch, floor) = (number(&row, "epoch")?, number(&row, "floor")?);
+        // Of what was removed and forgotten since, nothing is left to tell of it.
+        if collection.epoch != epoch || collection.seq < floor {
+            collection = Collection::new(id, collection.kind, epoch);
         }
-        let floor = number(&row, "floor")?;
-        if floor > collection.floor {
-            collection.prune(floor);
-        }
+        collection.prune(floor);
         changes(store, &mut collection).await?;
         details(store, &mut collection).await?;
         collection.seq = number(&row, "seq")?;
@@ -241,6 +240,16 @@ async fn directory(store: &mut AnyConnection) -> Result<Directory> {
         directory.collections.insert((row.try_get("owner")?, text(&row, "name")?), header);
     }
     Ok(directory)
+}
+
+/// For each collection, the change up to which removals are older than a moment, if there are any.
+pub(crate) async fn old_removals(
+    store: &mut AnyConnection,
+    before: i64,
+) -> Result<Vec<(CollectionId, u64)>> {
+    let sql = "SELECT collection, max(seq) AS seq FROM removed WHERE time < $1 GROUP BY collection";
+    let rows = query(sql).bind(before).fetch_all(store).await?;
+    rows.iter().map(|row| Ok((row.try_get("collection")?, number(row, "seq")?))).collect()
 }
 
 /// The bytes of a resource as it was at a change; none if it is another by now.

@@ -6,6 +6,8 @@
 
 mod acl;
 mod condition;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod lock;
 mod multistatus;
 mod path;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, request};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use sakuin_contacts::{Change, CollectionId, Contacts, Refused, Rights, Root, Who};
+use sakuin_contacts::{Change, CollectionId, Contacts, Principal, Refused, Rights, Root, Who};
 
 use crate::{
     body::Body,
@@ -32,6 +34,7 @@ use condition::Conditions;
 use path::{Place, Within};
 use property::{Resource, View, kind_of};
 use refusal::Refusal;
+use xml::Element;
 
 /// The door of one configuration.
 pub(crate) struct Dav {
@@ -51,8 +54,9 @@ pub(crate) struct Request {
     headers: HeaderMap,
 }
 
-/// The longest body of XML.
+/// The longest body of XML, and the longest that is read without a thread of the pool.
 const XML_BYTES_MAX: usize = 8 << 20;
+const INLINE_BYTES_MAX: usize = 16 << 10;
 
 const CLASSES: &str = "1, 2, 3, access-control, addressbook, extended-mkcol";
 const METHODS: &str = "OPTIONS, GET, HEAD, PUT, DELETE, POST, MKCOL, COPY, MOVE, PROPFIND, PROPPATCH, LOCK, UNLOCK, ACL, REPORT";
@@ -150,15 +154,15 @@ impl Dav {
             "PUT" => request.put(request.bytes(body).await?).await,
             "POST" => request.add_member(request.bytes(body).await?).await,
             "DELETE" => request.delete().await,
-            "MKCOL" => request.make_collection(&request.xml(body).await?).await,
+            "MKCOL" => request.make_collection(request.xml(body).await).await,
             "COPY" => request.copy(false).await,
             "MOVE" => request.copy(true).await,
-            "PROPFIND" => request.propfind(&request.xml(body).await?).await,
-            "PROPPATCH" => request.proppatch(&request.xml(body).await?).await,
-            "REPORT" => request.report(&request.xml(body).await?).await,
-            "LOCK" => request.lock(&request.xml(body).await?).await,
+            "PROPFIND" => request.propfind(request.xml(body).await?).await,
+            "PROPPATCH" => request.proppatch(request.xml(body).await?).await,
+            "REPORT" => request.report(request.xml(body).await?).await,
+            "LOCK" => request.lock(request.xml(body).await?).await,
             "UNLOCK" => request.unlock().await,
-            "ACL" => request.acl(&request.xml(body).await?).await,
+            "ACL" => request.acl(request.xml(body).await?).await,
             _ => Err(Refusal::method(METHODS)),
         }
     }
@@ -281,7 +285,7 @@ impl Request {
         let guard = Guard {
             conditions: Conditions::of(&self.headers)?,
             prefix: self.dav.path.clone(),
-            who: self.who.principal.id,
+            who: self.who.principal.clone(),
         };
         let made = self.dav.contacts.change(&collections, move |changed| change(changed, &guard));
         made.await
@@ -308,8 +312,15 @@ impl Request {
         }
     }
 
-    async fn xml(&self, body: axum::body::Body) -> Result<String, Refusal> {
-        Ok(utf8(read_body(body, XML_BYTES_MAX).await?)?)
+    /// The element that a body is, and none if there is no body.
+    async fn xml(&self, body: axum::body::Body) -> Result<Option<Element>, Refusal> {
+        let text = utf8(read_body(body, XML_BYTES_MAX).await?)?;
+        let parsed = match text.len() {
+            _ if text.trim().is_empty() => return Ok(None),
+            ..=INLINE_BYTES_MAX => Element::parse(&text),
+            _ => self.dav.pool.run(move || Element::parse(&text)).await?,
+        };
+        parsed.map(Some).map_err(Refusal::body)
     }
 }
 
@@ -317,7 +328,7 @@ impl Request {
 struct Guard {
     conditions: Conditions,
     prefix: String,
-    who: i64,
+    who: Arc<Principal>,
 }
 
 impl Guard {
@@ -341,15 +352,15 @@ impl Guard {
         within: &Within,
         is_deep: bool,
     ) -> Result<(), Refusal> {
+        let directory = change.root().directory();
+        let owner = directory.principal(&within.owner).ok_or_else(Refusal::not_found)?.id;
+        // The right to change it may have been taken away since the request was begun.
+        if directory.rights(&self.who, owner, id) != Some(Rights::Write) {
+            return Err(Refusal::need(&within.href(&self.prefix, within.path.is_empty()), "write"));
+        }
         let collection = change.collection(id)?;
-        self.conditions.check_locks(
-            &self.prefix,
-            within,
-            collection,
-            change.now(),
-            is_deep,
-            self.who,
-        )
+        let (now, who) = (change.now(), self.who.id);
+        self.conditions.check_locks(&self.prefix, within, collection, now, is_deep, who)
     }
 
     /// What a change refuses, with the address of a card that is in its way.

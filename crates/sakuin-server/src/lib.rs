@@ -15,7 +15,11 @@ mod commit;
 mod config;
 mod connection;
 mod counters;
+#[cfg(not(fuzzing))]
 mod dav;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod dav;
 mod door;
 mod error;
 mod event_loop;

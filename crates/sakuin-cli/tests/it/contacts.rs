@@ -31,14 +31,19 @@ fn sqlite(more: &str) -> Folder {
 }
 
 fn postgres(more: &str) -> Folder {
+    folder(&POSTGRES.url(&database()), more)
+}
+
+fn database() -> String {
     let name = format!("dav{}", DATABASES.fetch_add(1, Relaxed));
-    let made = Command::new("psql")
-        .args(["-q", "-U", "postgres", "-h"])
-        .arg(POSTGRES.folder())
-        .args(["-c", &format!("CREATE DATABASE {name}")])
-        .status();
-    assert!(made.unwrap().success());
-    folder(&POSTGRES.url(&name), more)
+    psql(&format!("CREATE DATABASE {name}"));
+    name
+}
+
+fn psql(sql: &str) {
+    let mut command = Command::new("psql");
+    command.args(["-q", "-o", "/dev/null", "-U", "postgres", "-h"]).arg(POSTGRES.folder());
+    assert!(command.args(["-c", sql]).status().unwrap().success());
 }
 
 /// A folder with a configuration, and contacts of `ada`.
@@ -315,4 +320,25 @@ fn three_servers_never_tell_what_is_old() {
             });
         }
     });
+}
+
+/// A database that goes away costs those who write a word, and those who read nothing; it comes back, and so do they.
+#[test]
+fn a_database_that_is_away_is_told_and_forgotten() {
+    let name = database();
+    let folder = folder(&POSTGRES.url(&name), "");
+    let server = serve(&folder);
+    let (before, after) = (card("a", "before"), card("b", "after"));
+    assert_eq!(put(server.address, "1", &before).unwrap().status, 201);
+    psql(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false"));
+    psql(&format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+    ));
+    let refused = put(server.address, "2", &after).unwrap();
+    assert_eq!((refused.status, refused.header("retry-after")), (503, "5"), "{}", refused.text());
+    assert_eq!(get(server.address, "1").text(), before);
+    assert_eq!(get(server.address, "2").status, 404);
+    psql(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true"));
+    assert_eq!(put(server.address, "2", &after).unwrap().status, 201);
+    assert_eq!(get(server.address, "2").text(), after);
 }

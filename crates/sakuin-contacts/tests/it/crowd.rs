@@ -6,7 +6,7 @@ use sakuin_contacts::Servers;
 
 use super::*;
 
-on_both!(one_of_a_round_wins, processes_lose_nothing);
+on_both!(one_of_a_round_wins, processes_lose_nothing, what_others_removed_and_forgot_is_gone);
 
 /// Each writer replaces the card it read, if it is still that one.
 fn one_of_a_round_wins(store: &Store) {
@@ -37,6 +37,23 @@ fn one_of_a_round_wins(store: &Store) {
     }
     let seq = contacts.block_on(contacts.root()).unwrap().collection(book).unwrap().seq();
     assert_eq!(seq, 1 + ROUNDS as u64);
+}
+
+fn what_others_removed_and_forgot_is_gone(store: &Store) {
+    let (one, book, _) = store.ada();
+    let other = store.open(Servers::Many);
+    for name in ["1", "2"] {
+        put(&one, book, name, &card(name, "")).unwrap();
+    }
+    assert_eq!(all(&other, book).len(), 2);
+    remove(&one, book, "1").unwrap();
+    let pruned: Result<(), Failed> = one.block_on(one.change(&[book], move |change| {
+        let seq = change.collection(book)?.seq();
+        Ok(change.prune(book, seq)?)
+    }));
+    pruned.unwrap();
+    assert_eq!(all(&other, book), all(&one, book));
+    assert_eq!(all(&other, book).len(), 1);
 }
 
 /// Three that know nothing of each other but the store: each counts up, each looks, and whoever looks sees all that was

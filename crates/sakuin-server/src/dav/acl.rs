@@ -14,7 +14,7 @@ use super::{
 use crate::body::Body;
 
 impl Request {
-    pub(crate) async fn acl(&self, body: &str) -> Result<Response<Body>, Refusal> {
+    pub(crate) async fn acl(&self, body: Option<Element>) -> Result<Response<Body>, Refusal> {
         let (within, id) = self.within()?;
         if !within.path.is_empty() {
             return Err(Refusal::forbidden(
@@ -25,10 +25,8 @@ impl Request {
         if !self.is_owner(&within) {
             return Err(Refusal::need(&within.href(&self.dav.path, true), "write-acl"));
         }
-        let body = Element::parse(body).map_err(Refusal::body)?;
-        if !body.is(DAV, "acl") {
-            return Err(Refusal::body("it is not `acl`"));
-        }
+        let body = body.filter(|body| body.is(DAV, "acl"));
+        let body = body.ok_or_else(|| Refusal::body("it is not `acl`"))?;
         let owner = self.root.directory().principal(&within.owner).map(|owner| owner.id);
         let mut shares = Vec::new();
         for ace in body.children().filter(|child| child.is(DAV, "ace")) {

@@ -20,10 +20,10 @@ const SECONDS: i64 = 600;
 const SECONDS_MAX: i64 = 3600;
 
 impl Request {
-    pub(crate) async fn lock(&self, body: &str) -> Result<Response<Body>, Refusal> {
+    pub(crate) async fn lock(&self, body: Option<Element>) -> Result<Response<Body>, Refusal> {
         let (within, id) = self.within()?;
         let seconds = seconds(&self.headers);
-        if body.trim().is_empty() {
+        let Some(info) = body else {
             let refreshed = self.change(vec![id], move |change, guard| {
                 let cure = "show the lock's token in `If`, or send `lockinfo`";
                 let token = guard
@@ -32,7 +32,7 @@ impl Request {
                     .ok_or_else(|| Refusal::bad_request("there is no body", cure))?;
                 let mut locks = change.collection(id)?.locks(&within.path, change.now());
                 let lock = locks
-                    .find(|lock| *lock.token == *token && lock.principal == guard.who)
+                    .find(|lock| *lock.token == *token && lock.principal == guard.who.id)
                     .cloned();
                 drop(locks);
                 let lock = lock.ok_or_else(|| {
@@ -48,8 +48,7 @@ impl Request {
             });
             let (lock, within) = refreshed.await?;
             return Ok(self.discovery(StatusCode::OK, &within, &lock));
-        }
-        let info = Element::parse(body).map_err(Refusal::body)?;
+        };
         let scope = info.child(DAV, "lockscope").filter(|_| info.is(DAV, "lockinfo"));
         let scope = scope.ok_or_else(|| Refusal::body("it is not `lockinfo`"))?;
         let is_shared = scope.child(DAV, "shared").is_some();
@@ -93,7 +92,7 @@ impl Request {
                 is_deep,
                 is_shared,
                 owner: owner.into(),
-                principal: guard.who,
+                principal: guard.who.id,
                 expires: change.now() + seconds,
             };
             change.lock(id, lock.clone())?;
@@ -136,7 +135,7 @@ impl Request {
                     "",
                 )
             })?;
-            if lock.principal != guard.who && !is_owner {
+            if lock.principal != guard.who.id && !is_owner {
                 return Err(Refusal::forbidden("the lock is another's", "wait until it runs out"));
             }
             Ok(change.unlock(id, &token)?)

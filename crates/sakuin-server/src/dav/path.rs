@@ -71,10 +71,10 @@ impl Place {
             None if address == prefix.trim_end_matches('/') => "",
             None => return Err("it lies elsewhere"),
         };
-        let rest = rest.strip_suffix('/').unwrap_or(rest);
         if rest.is_empty() {
             return Ok(Place::Root);
         }
+        let rest = rest.strip_suffix('/').unwrap_or(rest);
         let segments = rest.split('/').map(segment).collect::<Result<Vec<_>, _>>()?;
         if segments.len() > SEGMENTS_MAX {
             return Err("it is too deep");

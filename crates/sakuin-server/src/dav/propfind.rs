@@ -17,17 +17,10 @@ use super::{
 use crate::body::Body;
 
 impl Request {
-    pub(crate) async fn propfind(&self, body: &str) -> Result<Response<Body>, Refusal> {
-        let body = match body.trim() {
-            "" => None,
-            body => {
-                let body = Element::parse(body).map_err(Refusal::body)?;
-                if !body.is(DAV, "propfind") {
-                    return Err(Refusal::body("it is not `propfind`"));
-                }
-                Some(body)
-            }
-        };
+    pub(crate) async fn propfind(&self, body: Option<Element>) -> Result<Response<Body>, Refusal> {
+        if body.as_ref().is_some_and(|body| !body.is(DAV, "propfind")) {
+            return Err(Refusal::body("it is not `propfind`"));
+        }
         let asked = Asked::of(body.as_ref())?;
         let depth = Depth::of(&self.headers, Depth::Infinity)?;
         if depth == Depth::Infinity {
@@ -127,11 +120,9 @@ impl Request {
         self.find(&place).ok()
     }
 
-    pub(crate) async fn proppatch(&self, body: &str) -> Result<Response<Body>, Refusal> {
-        let body = Element::parse(body).map_err(Refusal::body)?;
-        if !body.is(DAV, "propertyupdate") {
-            return Err(Refusal::body("it is not `propertyupdate`"));
-        }
+    pub(crate) async fn proppatch(&self, body: Option<Element>) -> Result<Response<Body>, Refusal> {
+        let body = body.filter(|body| body.is(DAV, "propertyupdate"));
+        let body = body.ok_or_else(|| Refusal::body("it is not `propertyupdate`"))?;
         let mut updates = Vec::new();
         for change in body.children().filter(|child| child.namespace == DAV) {
             let is_set = change.name == "set";

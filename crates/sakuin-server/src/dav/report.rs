@@ -23,8 +23,8 @@ use crate::body::Body;
 const HREFS_MAX: usize = 100_000;
 
 impl Request {
-    pub(crate) async fn report(&self, body: &str) -> Result<Response<Body>, Refusal> {
-        let report = Element::parse(body).map_err(Refusal::body)?;
+    pub(crate) async fn report(&self, body: Option<Element>) -> Result<Response<Body>, Refusal> {
+        let report = body.ok_or_else(|| Refusal::body("there is none"))?;
         match (&*report.namespace, &*report.name) {
             (DAV, "sync-collection") => self.sync(&report).await,
             (CARD, "addressbook-query") => self.query(&report).await,

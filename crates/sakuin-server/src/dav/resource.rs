@@ -174,24 +174,21 @@ impl Request {
         Ok(empty(StatusCode::NO_CONTENT))
     }
 
-    pub(crate) async fn make_collection(&self, body: &str) -> Result<Response<Body>, Refusal> {
+    pub(crate) async fn make_collection(
+        &self,
+        body: Result<Option<Element>, Refusal>,
+    ) -> Result<Response<Body>, Refusal> {
         let Place::In(within) = self.place.clone() else {
             return Err(Refusal::method("PROPFIND, REPORT, OPTIONS"));
         };
-        let body = match body.trim() {
-            "" => None,
-            body => {
-                let cure = "send nothing, or `mkcol` as RFC 5689 shows";
-                let unsupported =
-                    |cause: String| Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, cause, cure);
-                let body = Element::parse(body)
-                    .map_err(|cause| unsupported(format!("the body cannot be read: {cause}")))?;
-                match body.is(DAV, "mkcol") {
-                    true => Some(body),
-                    false => return Err(unsupported("the body is not `mkcol`".to_owned())),
-                }
-            }
+        let unsupported = || {
+            let cure = "send nothing, or `mkcol` as RFC 5689 shows";
+            Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body is not `mkcol`", cure)
         };
+        let body = body.map_err(|_| unsupported())?;
+        if body.as_ref().is_some_and(|body| !body.is(DAV, "mkcol")) {
+            return Err(unsupported());
+        }
         if within.area == Area::Files {
             let id = self.writable(&within)?;
             if within.path.is_empty() {

@@ -35,7 +35,7 @@ fn only_the_dictionary_must_be_named() {
     ");
     insta::assert_snapshot!(refusal("[server]\nlisten = \"127.0.0.1:80\""), @"
     sakuin.toml:1: `reader` is missing
-    hint: say what to serve: `[reader]` with a `dictionary`, or `[tables.NAME]`
+    hint: say what to serve: `[reader]` with a `dictionary`, `[contacts]` with a `store`, or `[tables.NAME]`
     ");
 }
 
