@@ -132,16 +132,10 @@ impl<'a> Line<'a> {
     /// The parameters, in order.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
         let end = self.value_start.saturating_sub(1).max(self.name_end);
-        let mut rest = self.content[self.name_end..end].strip_prefix(';');
-        std::iter::from_fn(move || {
-            let text = rest?;
-            let (one, after) = match outside_quotes(text, b';') {
-                Some(at) => (&text[..at], Some(&text[at + 1..])),
-                None => (text, None),
-            };
-            rest = after;
+        let written = self.content[self.name_end..end].strip_prefix(';');
+        parts(written, b';').map(|one| {
             let (name, raw) = one.split_once('=').unwrap_or(("TYPE", one));
-            Some(Parameter { name: name.trim(), raw })
+            Parameter { name: name.trim(), raw }
         })
     }
 
@@ -161,19 +155,26 @@ impl<'a> Line<'a> {
 impl<'l> Parameter<'l> {
     /// Its values: those between commas, without their quotes.
     pub fn values(&self) -> impl Iterator<Item = &'l str> {
-        let mut rest = Some(self.raw);
-        std::iter::from_fn(move || {
-            let text = rest?;
-            let (one, after) = match outside_quotes(text, b',') {
-                Some(at) => (&text[..at], Some(&text[at + 1..])),
-                None => (text, None),
-            };
-            rest = after;
+        parts(Some(self.raw), b',').map(|one| {
             let one = one.trim();
             let quoted = one.strip_prefix('"').and_then(|one| one.strip_suffix('"'));
-            Some(quoted.unwrap_or(one))
+            quoted.unwrap_or(one)
         })
     }
+}
+
+/// What lies between bytes that are in no quotes.
+fn parts(text: Option<&str>, between: u8) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let (one, after) = match outside_quotes(text, between) {
+            Some(at) => (&text[..at], Some(&text[at + 1..])),
+            None => (text, None),
+        };
+        rest = after;
+        Some(one)
+    })
 }
 
 /// Where a byte is first that is in no quotes.
