@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let text = card.text();
     let end = lines(text).fold(0, |end, line| {
         assert_eq!(line.range.start, end);
-        let _ = (line.group(), line.text(), line.parameters().flat_map(|one| one.values()).count());
+        let _ = (line.group(), line.text(), line.parameters().map(|one| one.values().count()).sum::<usize>());
         line.range.end
     });
     assert_eq!(end, text.len());
