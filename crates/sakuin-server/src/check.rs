@@ -50,6 +50,7 @@ pub fn check(file: &Path) -> Result<Checked, Error> {
     };
     checked.open_tables()?;
     checked.open_certificate()?;
+    checked.config.check_passwords()?;
     if let Some(reader) = checked.config.reader.clone() {
         checked.open_reader(&reader)?;
     }

@@ -142,6 +142,16 @@ impl Config {
         Ok(())
     }
 
+    /// Refuses to take passwords over plain connections from other machines, unless it was said that this is wanted.
+    pub(crate) fn check_passwords(&self) -> Result<(), Error> {
+        let is_near = self.server.listen.iter().all(|address| address.ip().is_loopback());
+        let is_open = self.server.tls.is_none() && !is_near;
+        match &self.contacts {
+            Some(contacts) if is_open && !contacts.insecure => Err(Error::PlainPasswords),
+            _ => Ok(()),
+        }
+    }
+
     fn listen_at(&mut self, address: SocketAddr) {
         self.listen_instead = Some(address);
         self.server.listen = vec![address];

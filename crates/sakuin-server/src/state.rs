@@ -102,11 +102,7 @@ fn open_contacts(
     before: Option<&Serving>,
 ) -> Result<Option<Arc<Dav>>, Error> {
     let Some(wanted) = &config.contacts else { return Ok(None) };
-    let server = &config.server;
-    let is_near = server.listen.iter().all(|address| address.ip().is_loopback());
-    if server.tls.is_none() && !is_near && !wanted.insecure {
-        return Err(Error::PlainPasswords);
-    }
+    config.check_passwords()?;
     let known =
         before.and_then(|before| Some((before.config.contacts.as_ref()?, before.dav.as_ref()?)));
     let known =

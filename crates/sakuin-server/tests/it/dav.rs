@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sakuin_contacts::{Contacts, Servers};
-use sakuin_server::Config;
+use sakuin_server::{Config, Server};
 use tempfile::TempDir;
 
 use crate::{
@@ -487,4 +487,25 @@ fn what_is_no_request_is_refused() {
         "<C:addressbook-multiget xmlns='DAV:' xmlns:C='urn:ietf:params:xml:ns:carddav'><prop><getetag/></prop>{hrefs}\
          </C:addressbook-multiget>"));
     assert_eq!(many.matches("404 Not Found").count(), 10_000);
+}
+
+#[test]
+fn passwords_do_not_cross_the_network_in_the_clear() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sakuin.toml");
+    let check = |listen: &str, more: &str| {
+        let text = format!(
+            "[server]\nlisten = \"{listen}\"\n[contacts]\nstore = \"sqlite://c.db\"\n{more}"
+        );
+        std::fs::write(&file, &text).unwrap();
+        let config = Config::read(&file).unwrap();
+        let bound = Server::bind(&config, &limits()).map(drop).map_err(|error| error.to_string());
+        let checked = sakuin_server::check(&file).map(drop).map_err(|error| error.to_string());
+        assert_eq!(bound, checked);
+        bound
+    };
+    let refused = Err("passwords of contacts would cross the network in the clear".to_owned());
+    assert_eq!(check("0.0.0.0:0", ""), refused);
+    assert_eq!(check("0.0.0.0:0", "insecure = true"), Ok(()));
+    assert_eq!(check("127.0.0.1:0", ""), Ok(()));
 }
