@@ -45,15 +45,20 @@ fn damaged(what: &str) -> sqlx::Error {
 
 /// How far the store is.
 pub(crate) async fn progress(store: &mut AnyConnection) -> Result<Progress> {
-    let row = query("SELECT commits, directory FROM server").fetch_one(store).await?;
-    Ok(Progress { commits: number(&row, "commits")?, directory: number(&row, "directory")? })
+    Progress::of(&query("SELECT commits, directory FROM server").fetch_one(store).await?)
 }
 
 /// Makes this transaction the next commit: whoever else writes waits for its end.
 pub(crate) async fn advance(store: &mut AnyConnection) -> Result<Progress> {
     let sql = "UPDATE server SET commits = commits + 1 RETURNING commits, directory";
-    let row = query(sql).fetch_one(store).await?;
-    Ok(Progress { commits: number(&row, "commits")?, directory: number(&row, "directory")? })
+    Progress::of(&query(sql).fetch_one(store).await?)
+}
+
+impl Progress {
+    fn of(row: &AnyRow) -> Result<Progress> {
+        let (commits, directory) = (number(row, "commits")?, number(row, "directory")?);
+        Ok(Progress { commits, directory })
+    }
 }
 
 /// Brings what is known up to the store's progress: what others committed since.
@@ -82,9 +87,7 @@ pub(crate) async fn refresh(
             collection = Collection::new(id, collection.kind, epoch);
         }
         collection.prune(floor);
-        changes(store, &mut collection).await?;
-        details(store, &mut collection).await?;
-        collection.seq = number(&row, "seq")?;
+        fill(store, &mut collection, &row).await?;
         root.collections.insert(id, Arc::new(collection));
     }
     root.commit = to.commits;
@@ -99,10 +102,16 @@ pub(crate) async fn collection(store: &mut AnyConnection, header: Header) -> Res
         .await?;
     let mut collection = Collection::new(header.id, header.kind, number(&row, "epoch")?);
     collection.floor = number(&row, "floor")?;
-    changes(store, &mut collection).await?;
-    details(store, &mut collection).await?;
-    collection.seq = number(&row, "seq")?;
+    fill(store, &mut collection, &row).await?;
     Ok(collection)
+}
+
+/// Brings a collection up to its row.
+async fn fill(store: &mut AnyConnection, collection: &mut Collection, row: &AnyRow) -> Result<()> {
+    changes(store, collection).await?;
+    details(store, collection).await?;
+    collection.seq = number(row, "seq")?;
+    Ok(())
 }
 
 /// What changed in a collection since the last change that is known.

@@ -200,7 +200,7 @@ impl Request {
     }
 
     /// What is at the request's address, for who asks.
-    async fn resource(&self) -> Result<Resource, Refusal> {
+    fn resource(&self) -> Result<Resource, Refusal> {
         self.find(&self.place)
     }
 

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use axum::http::StatusCode;
 use bytes::Bytes;
 use sakuin_contacts::{
-    Collation, Collection, Content, Entry, Kind, Lock, PartialProperty, Principal, Rights, Root,
-    Version, converted, partial,
+    Card, Collation, Collection, Content, Entry, Kind, Lock, PartialProperty, Principal, Rights,
+    Root, Version, converted, partial,
 };
 
 use super::{
@@ -207,10 +207,11 @@ impl AddressData {
     }
 
     fn xml(&self, bytes: &Bytes) -> String {
-        let card = sakuin_contacts::Card::parse(bytes.clone());
-        let bytes = match (self.version, card) {
-            (Some(version), Ok(card)) => converted(&card, version),
-            _ => bytes.clone(),
+        let card =
+            self.version.and_then(|version| Some((Card::parse(bytes.clone()).ok()?, version)));
+        let bytes = match card {
+            Some((card, version)) => converted(&card, version),
+            None => bytes.clone(),
         };
         let text = std::str::from_utf8(&bytes).unwrap_or_default();
         match &self.parts {

@@ -1,7 +1,9 @@
 //! PROPFIND and PROPPATCH: what is said of resources, and what clients say of them.
 
+use std::sync::Arc;
+
 use axum::http::{Response, StatusCode};
-use sakuin_contacts::{Kind, PropertyKey};
+use sakuin_contacts::{Collection, Entry, Kind, PropertyKey, Rights};
 
 use super::{
     Request,
@@ -30,7 +32,7 @@ impl Request {
             )
             .of(DAV, "propfind-finite-depth", ""));
         }
-        let resource = self.resource().await?;
+        let resource = self.resource()?;
         let below = match depth {
             Depth::Zero => Vec::new(),
             _ => self.below(&resource),
@@ -78,33 +80,10 @@ impl Request {
                 books.filter_map(|(name, _)| self.find(&Place::In(book(name))).ok()).collect()
             }
             Resource::Collection(within, collection, rights) => {
-                let direct = collection.entries().filter(|entry| !entry.name.contains('/'));
-                direct
-                    .map(|entry| {
-                        Resource::Entry(
-                            within.at(&entry.name),
-                            collection.clone(),
-                            entry.clone(),
-                            *rights,
-                        )
-                    })
-                    .collect()
+                directly_below(within, collection, *rights)
             }
             Resource::Entry(within, collection, folder, rights) if folder.is_folder() => {
-                let length = folder.name.len() + 1;
-                let direct = collection
-                    .below(&folder.name)
-                    .filter(|entry| !entry.name[length..].contains('/'));
-                direct
-                    .map(|entry| {
-                        Resource::Entry(
-                            within.at(&entry.name),
-                            collection.clone(),
-                            entry.clone(),
-                            *rights,
-                        )
-                    })
-                    .collect()
+                directly_below(within, collection, *rights)
             }
             _ => Vec::new(),
         }
@@ -137,7 +116,7 @@ impl Request {
             return Err(Refusal::body("it changes no property"));
         }
         let (within, id) = self.within()?;
-        let href = match self.resource().await? {
+        let href = match self.resource()? {
             Resource::Entry(_, _, entry, _) => within.href(&self.dav.path, entry.is_folder()),
             _ => within.href(&self.dav.path, true),
         };
@@ -175,4 +154,14 @@ impl Request {
         .await?;
         Ok(multistatus_of(&response(&href, &done)))
     }
+}
+
+/// The entries of a collection, or of one of its folders, but for those of the folders in it.
+fn directly_below(within: &Within, collection: &Arc<Collection>, rights: Rights) -> Vec<Resource> {
+    let length = if within.path.is_empty() { 0 } else { within.path.len() + 1 };
+    let direct = collection.below(&within.path).filter(|entry| !entry.name[length..].contains('/'));
+    let resource = |entry: &Arc<Entry>| {
+        Resource::Entry(within.at(&entry.name), collection.clone(), entry.clone(), rights)
+    };
+    direct.map(resource).collect()
 }

@@ -43,8 +43,8 @@ impl Request {
     }
 
     /// The collection that a report is about, as its reader sees it.
-    async fn collection(&self) -> Result<(Within, Arc<Collection>, Rights), Refusal> {
-        match self.resource().await? {
+    fn collection(&self) -> Result<(Within, Arc<Collection>, Rights), Refusal> {
+        match self.resource()? {
             Resource::Collection(within, collection, rights) => Ok((within, collection, rights)),
             _ => Err(Refusal::forbidden(
                 "this report is about a book",
@@ -59,7 +59,7 @@ impl Request {
         if Depth::of(&self.headers, Depth::Zero)? == Depth::Infinity {
             return Err(Refusal::bad_request("the depth is infinite", "send `Depth: 0`"));
         }
-        let (within, collection, rights) = self.collection().await?;
+        let (within, collection, rights) = self.collection()?;
         let token = report
             .child(DAV, "sync-token")
             .ok_or_else(|| Refusal::body("it has no `sync-token`"))?
@@ -105,7 +105,7 @@ impl Request {
     }
 
     async fn query(&self, report: &Element) -> Result<Response<Body>, Refusal> {
-        let resource = self.resource().await?;
+        let resource = self.resource()?;
         let filter =
             report.child(CARD, "filter").ok_or_else(|| Refusal::body("it has no `filter`"))?;
         let filter = Arc::new(filter_of(filter)?);
@@ -154,7 +154,7 @@ impl Request {
     }
 
     async fn multiget(&self, report: &Element) -> Result<Response<Body>, Refusal> {
-        let (within, collection, rights) = match self.resource().await? {
+        let (within, collection, rights) = match self.resource()? {
             Resource::Collection(within, collection, rights)
             | Resource::Entry(within, collection, _, rights) => (within.at(""), collection, rights),
             _ => {
@@ -199,7 +199,7 @@ impl Request {
     /// The properties of a resource, with those of the resources that they name (RFC 3253, section 3.8).
     async fn expand(&self, report: &Element) -> Result<Response<Body>, Refusal> {
         let view = self.view();
-        let resource = self.resource().await?;
+        let resource = self.resource()?;
         let text = view.expanded(&resource, report, 0);
         Ok(super::multistatus_of(&text))
     }
@@ -210,7 +210,7 @@ impl Request {
             Some(_) => Asked::of(Some(report))?,
             None => Asked::These(Vec::new()),
         };
-        let items = match self.resource().await? {
+        let items = match self.resource()? {
             Resource::Plain(Place::Root | Place::Principals) => {
                 vec![Item::Resource(Resource::Principal(self.who.principal.clone()))]
             }
@@ -262,7 +262,7 @@ impl Request {
 
     /// Those whom the rights of a resource name (RFC 3744, section 9.2).
     async fn acl_principals(&self, report: &Element) -> Result<Response<Body>, Refusal> {
-        let (within, collection, _) = self.collection().await?;
+        let (within, collection, _) = self.collection()?;
         let asked = Asked::of(Some(report))?;
         let directory = self.root.directory();
         let owner = directory.principal(&within.owner);

@@ -75,7 +75,7 @@ fn header_of(text: &str) -> Result<HeaderValue, Refusal> {
 
 impl Request {
     pub(crate) async fn get(&self) -> Result<Response<Body>, Refusal> {
-        match self.resource().await? {
+        match self.resource()? {
             Resource::Entry(_, collection, entry, _) if !entry.is_folder() => {
                 let bytes = self.dav.contacts.bytes(&collection, &entry).await?;
                 sent(&entry, bytes.ok_or_else(Refusal::not_found)?, &self.headers)
