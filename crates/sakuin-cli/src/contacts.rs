@@ -11,8 +11,7 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use sakuin_contacts::{
-    Card, CardError, CollectionId, Contacts as Store, DEFAULT_BOOK, Kind, Refused, Servers,
-    rescued, split,
+    CollectionId, Contacts as Store, DEFAULT_BOOK, Import as File, Imported, Kind, Servers,
 };
 use sakuin_server::Config;
 
@@ -105,9 +104,10 @@ pub(crate) enum Token {
     },
 }
 
-/// Import cards from a file of one or many, or from all files of a folder.
+/// Import contacts from a file of cards (.vcf), a table (.csv), or all such files of a folder.
 ///
-/// Cards of version 2.1, cards without a UID and cards that are not UTF-8 are made storable; all others are kept byte
+/// A table's first row names its columns, as Google, Outlook and people do; what an unknown column says is kept in the
+/// note. Cards of version 2.1, cards without a UID and cards that are not UTF-8 are made storable; all others are kept byte
 /// for byte. A card whose UID the book has takes that card's place. What cannot be read is told and left out.
 #[derive(clap::Args)]
 pub(crate) struct Import {
@@ -135,9 +135,6 @@ pub(crate) struct Export {
     #[command(flatten)]
     at: At,
 }
-
-/// Cards of one commit.
-const CARDS_OF_A_COMMIT: usize = 500;
 
 impl Contacts {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
@@ -268,52 +265,25 @@ impl Import {
         for file in files {
             let bytes =
                 fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
-            for (number, text) in split(&bytes).enumerate() {
-                match storable(text) {
-                    Ok(card) => cards.push(card),
-                    Err(error) => {
-                        bad += 1;
-                        bar.suspend(|| {
-                            eprintln!("{}, card {}: {error}", file.display(), number + 1);
-                        });
-                    }
-                }
+            let import = File::of(&bytes);
+            for part in &import.unread {
+                eprintln!("{}, {}: {}", file.display(), part.place, part.cause);
             }
+            bad += import.unread.len();
+            cards.extend(import.cards);
         }
-        bar.set_length(cards.len() as u64);
         let all = cards.len();
-        while !cards.is_empty() {
-            let part: Vec<_> = cards.drain(..cards.len().min(CARDS_OF_A_COMMIT)).collect();
-            bar.inc(part.len() as u64);
-            contacts.block_on(contacts.change(&[book], move |change| {
-                for card in part {
-                    let known =
-                        change.collection(book)?.of_uid(card.uid()).map(|entry| entry.name.clone());
-                    let name = known.unwrap_or_else(|| card.name().into());
-                    change.put_card(book, &name, &card)?;
-                }
-                Ok::<_, ImportError>(())
-            }))?;
-        }
+        bar.set_length(all as u64);
+        let imported = contacts
+            .block_on(contacts.import(book, cards, |done| bar.set_position(done as u64)))?;
         bar.finish_and_clear();
-        eprintln!("imported {} of {} cards", all, all + bad);
+        let Imported { created, replaced, unchanged } = imported;
+        eprintln!(
+            "imported {all} of {} cards: {created} new, {replaced} changed, {unchanged} known already",
+            all + bad
+        );
         Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
-}
-
-#[derive(Debug, thiserror::Error)]
-enum ImportError {
-    #[error(transparent)]
-    Refused(#[from] Refused),
-    #[error(transparent)]
-    Store(#[from] sakuin_contacts::Error),
-}
-
-/// A card as it is, or made storable. What it lacks of a UID follows from what it is, so that it is the same card when
-/// it is imported again.
-fn storable(text: &[u8]) -> Result<Card, CardError> {
-    let hash = xxhash_rust::xxh3::xxh3_128(text);
-    rescued(text, &format!("imported-{hash:032x}"))
 }
 
 /// A file, or the files of a folder in the order of their names.
@@ -325,7 +295,8 @@ fn files(from: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(from).with_context(failed)? {
         let path = entry.with_context(failed)?.path();
-        if path.extension().is_some_and(|it| it.eq_ignore_ascii_case("vcf")) {
+        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
+        if extension == "vcf" || extension == "csv" {
             files.push(path);
         }
     }

@@ -30,7 +30,29 @@ fn printed(text: &str, version: Version) -> Option<String> {
     };
     let mut printed = String::with_capacity(text.len());
     card.write_to(&mut printed, version).ok()?;
-    Some(printed)
+    Some(with_groups(&printed, version))
+}
+
+/// What says that a card is a group and who is in it: since version 4.0, and what Apple's programs say in 3.0.
+const GROUPS: [(&str, &str); 2] =
+    [("X-ADDRESSBOOKSERVER-KIND", "KIND"), ("X-ADDRESSBOOKSERVER-MEMBER", "MEMBER")];
+
+fn with_groups(card: &str, version: VCardVersion) -> String {
+    let renamed = lines(card).enumerate().filter_map(|(number, line)| {
+        let (from, to) = GROUPS.into_iter().find_map(|(old, new)| match version {
+            VCardVersion::V4_0 => line.is(old).then_some((old, new)),
+            _ => line.is(new).then_some((new, old)),
+        })?;
+        let rest = &line.head()[line.head().to_uppercase().find(from)? + from.len()..];
+        // Apple's programs know it in lower case only.
+        let value = match to.ends_with("KIND") {
+            true => line.value().to_lowercase(),
+            false => line.value().to_owned(),
+        };
+        Some(Edit::Replace(number, format!("{to}{rest}{value}")))
+    });
+    let renamed: Vec<_> = renamed.collect();
+    if renamed.is_empty() { card.to_owned() } else { edit(card, &renamed) }
 }
 
 /// Makes a card of whatever some program exported: text that is no UTF-8 is taken as Latin-1, control characters go,
@@ -116,6 +138,28 @@ mod tests {
         let newer = Card::parse(converted(&card, Version::V4)).unwrap();
         assert_eq!((newer.version(), newer.uid()), (Version::V4, "1"));
         assert!(newer.text().contains("FN:Ada\r\n"), "{}", newer.text());
+    }
+
+    #[test]
+    fn groups_are_told_as_each_version_says_them() {
+        let text = "BEGIN:VCARD\r\nVERSION:3.0\r\nUID:g\r\nFN:Club\r\nN:Club;;;;\r\n\
+            X-ADDRESSBOOKSERVER-KIND:group\r\nX-ADDRESSBOOKSERVER-MEMBER:urn:uuid:1\r\nEND:VCARD\r\n";
+        let old = Card::parse(text.into()).unwrap();
+        let new = Card::parse(converted(&old, Version::V4)).unwrap();
+        assert!(new.text().contains("\r\nKIND:group\r\n"), "{}", new.text());
+        assert!(new.text().contains("\r\nMEMBER:urn:uuid:1\r\n"), "{}", new.text());
+        assert!(!new.text().contains("X-ADDRESSBOOKSERVER"), "{}", new.text());
+        let again = Card::parse(converted(&new, Version::V3)).unwrap();
+        assert!(
+            again.text().contains("\r\nX-ADDRESSBOOKSERVER-KIND:group\r\n"),
+            "{}",
+            again.text()
+        );
+        assert!(
+            again.text().contains("X-ADDRESSBOOKSERVER-MEMBER:urn:uuid:1\r\n"),
+            "{}",
+            again.text()
+        );
     }
 
     #[test]

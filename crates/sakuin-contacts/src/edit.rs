@@ -53,6 +53,12 @@ pub fn edit(card: &str, edits: &[Edit]) -> String {
     edited
 }
 
+/// A card of version 3.0, which every program knows, of lines that are given as [`edit`] takes them.
+pub fn card_of(lines: &[String]) -> String {
+    let added: Vec<_> = lines.iter().cloned().map(Edit::Add).collect();
+    edit("BEGIN:VCARD\r\nVERSION:3.0\r\nEND:VCARD\r\n", &added)
+}
+
 fn push_folded(card: &mut String, line: &str, end: &str) {
     let mut length = 0;
     for one in line.chars().filter(|one| !matches!(one, '\r' | '\n')) {

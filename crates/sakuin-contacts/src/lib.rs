@@ -3,19 +3,23 @@
 mod card;
 mod collation;
 mod convert;
+mod duplicates;
 mod edit;
 mod filter;
+mod import;
 mod lines;
 mod partial;
+mod table;
 
 pub use card::{Card, CardError, ETag, Version};
 pub use collation::Collation;
 pub use convert::{converted, rescued, split};
-pub use edit::{Edit, edit};
+pub use edit::{Edit, card_of, edit};
 pub use filter::{
     Filter, LineConditions, MatchKind, ParameterFilter, PropertyFilter, Test, TextMatch, Wanted,
 };
-pub use lines::{Line, Parameter, lines};
+pub use import::{Import, ImportError, Imported, Unread};
+pub use lines::{Line, Parameter, escaped, lines, unescaped};
 pub use partial::{PartialProperty, partial};
 
 mod change;
@@ -26,6 +30,7 @@ mod keeper;
 mod people;
 mod query;
 mod root;
+mod session;
 mod sql;
 mod sync;
 
@@ -38,4 +43,5 @@ pub use contacts::{Contacts, Servers};
 pub use error::{Error, OpenError};
 pub use people::{DEFAULT_BOOK, FILES, SignInError, UserError, Who};
 pub use root::{AppToken, Directory, Header, Principal, Root};
+pub use session::SESSION_SECONDS;
 pub use sync::{Changed, Changes, SyncToken, UnknownToken};

@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
     }
 
     /// What stands before the value, with the colon.
-    pub(crate) fn head(&self) -> &str {
+    pub fn head(&self) -> &str {
         &self.content[..self.value_start]
     }
 
@@ -222,7 +222,7 @@ fn is_quoted_printable(name: &[u8]) -> bool {
 }
 
 /// A text value as it was meant: `\n`, `\,`, `\;` and `\\` undone.
-pub(crate) fn unescaped(value: &str) -> Cow<'_, str> {
+pub fn unescaped(value: &str) -> Cow<'_, str> {
     if !value.contains('\\') {
         return Cow::Borrowed(value);
     }
@@ -242,7 +242,7 @@ pub(crate) fn unescaped(value: &str) -> Cow<'_, str> {
 }
 
 /// A text as a value is written.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut value = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(one) = rest.next() {

@@ -170,7 +170,7 @@ impl Contacts {
             return Ok(who);
         }
         let principal = root.directory.principal(name).cloned();
-        let hash = *blake3::hash(secret.as_bytes()).as_bytes();
+        let hash = hash_of_token(secret);
         if let (Some(principal), Some(token)) = (&principal, valid(&root.directory, &hash))
             && token.principal == principal.id
         {
@@ -178,6 +178,18 @@ impl Contacts {
             self.sign_ins.remember(shown, &who, Some(hash));
             return Ok(who);
         }
+        self.sign_in_with_password(root, name, secret).await
+    }
+
+    /// Who signs in with a password, and with nothing else.
+    pub(crate) async fn sign_in_with_password(
+        &self,
+        root: &Root,
+        name: &str,
+        secret: &str,
+    ) -> Result<Who, SignInError> {
+        let shown = self.shown(name, secret);
+        let principal = root.directory.principal(name).cloned();
         if let Some(wait) = self.sign_ins.wait(name) {
             return Err(SignInError::TooMany { wait });
         }
@@ -277,7 +289,7 @@ impl Contacts {
     ) -> Result<String, UserError> {
         let bytes: [u8; 32] = random();
         let secret = format!("skn_{}", hex(&bytes[..20]));
-        let hash = *blake3::hash(secret.as_bytes()).as_bytes();
+        let hash = hash_of_token(&secret);
         let (name, label) = (name.to_owned(), label.to_owned());
         self.change(&[], move |change| {
             let principal = known(change, &name)?.id;
@@ -328,7 +340,12 @@ fn known(change: &Change<'_>, name: &str) -> Result<Principal, Refused> {
         .ok_or_else(|| Refused::NoPrincipal { name: name.to_owned() })
 }
 
-fn valid<'d>(directory: &'d Directory, hash: &[u8; 32]) -> Option<&'d Arc<AppToken>> {
+/// What is kept of a token.
+pub(crate) fn hash_of_token(secret: &str) -> [u8; 32] {
+    *blake3::hash(secret.as_bytes()).as_bytes()
+}
+
+pub(crate) fn valid<'d>(directory: &'d Directory, hash: &[u8; 32]) -> Option<&'d Arc<AppToken>> {
     let token = directory.tokens.get(hash)?;
     token.expires.is_none_or(|expires| expires > now()).then_some(token)
 }

@@ -1,4 +1,4 @@
-//! The style sheet and the script, built into the binary and addressed by their content.
+//! Style sheets and scripts, built into the binary and addressed by their content.
 //!
 //! Their addresses hold a hash of their bytes, so a client keeps them for ever and a new release is
 //! seen at once.
@@ -15,7 +15,8 @@ pub(crate) struct Asset {
     content: &'static str,
 }
 
-const STYLE: &str = include_str!("../assets/reader.css");
+const STYLE: &str =
+    concat!(include_str!("../assets/base.css"), include_str!("../assets/reader.css"));
 const SCRIPT: &str = include_str!("../assets/reader.js");
 
 /// The templates' sources: together with the assets they decide what a page looks like.
@@ -32,12 +33,12 @@ const TEMPLATES: [&str; 8] = [
 
 /// The style sheet.
 pub(crate) fn style() -> Asset {
-    Asset::new("css", "text/css; charset=utf-8", STYLE)
+    Asset::new("reader", "css", "text/css; charset=utf-8", STYLE)
 }
 
 /// The script.
 pub(crate) fn script() -> Asset {
-    Asset::new("js", "text/javascript; charset=utf-8", SCRIPT)
+    Asset::new("reader", "js", "text/javascript; charset=utf-8", SCRIPT)
 }
 
 /// What must be part of every page's tag, so that a new release is not taken for the old one.
@@ -46,8 +47,13 @@ pub(crate) fn build_tag() -> u64 {
 }
 
 impl Asset {
-    fn new(extension: &str, content_type: &'static str, content: &'static str) -> Asset {
-        let name = format!("reader-{:016x}.{extension}", xxh3_64(content.as_bytes()));
+    pub(crate) fn new(
+        stem: &str,
+        extension: &str,
+        content_type: &'static str,
+        content: &'static str,
+    ) -> Asset {
+        let name = format!("{stem}-{:016x}.{extension}", xxh3_64(content.as_bytes()));
         Asset { name, content_type, content }
     }
 

@@ -59,8 +59,7 @@ pub fn check(file: &Path) -> Result<Checked, Error> {
 
 impl Checked {
     fn open_tables(&mut self) -> Result<(), Error> {
-        let site = self.config.reader.as_ref().map(|reader| reader.path.as_str());
-        let lookup = Lookup::new(Tables::rehearse(&self.config.tables)?, site)?;
+        let lookup = Lookup::new(Tables::rehearse(&self.config.tables)?, &self.config)?;
         let packed = lookup.tables().iter().filter_map(|(name, table)| match &**table {
             Table::Packed(packed) => Some((name.to_owned(), packed.file().len())),
             Table::Live(_) | Table::Cached(_) => None,

@@ -152,6 +152,12 @@ impl Config {
         }
     }
 
+    /// Where contacts are served: no route of a table leads there.
+    pub(crate) fn taken(&self) -> Vec<&str> {
+        let contacts = self.contacts.iter();
+        contacts.flat_map(|contacts| [&*contacts.path, crate::contacts::PATH]).collect()
+    }
+
     fn listen_at(&mut self, address: SocketAddr) {
         self.listen_instead = Some(address);
         self.server.listen = vec![address];

@@ -43,13 +43,15 @@ pub(crate) enum Door {
     Grpc,
     /// Contacts and files over DAV.
     Dav,
+    /// The pages of contacts.
+    Contacts,
     /// None of them.
     None,
 }
 
 impl Door {
-    pub(crate) const ALL: [Door; 5] =
-        [Door::Lookup, Door::Reader, Door::Grpc, Door::Dav, Door::None];
+    pub(crate) const ALL: [Door; 6] =
+        [Door::Lookup, Door::Reader, Door::Grpc, Door::Dav, Door::Contacts, Door::None];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -57,6 +59,7 @@ impl Door {
             Door::Reader => "reader",
             Door::Grpc => "grpc",
             Door::Dav => "dav",
+            Door::Contacts => "contacts",
             Door::None => "none",
         }
     }

@@ -23,15 +23,18 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, request};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use sakuin_contacts::{Change, CollectionId, Contacts, Principal, Refused, Rights, Root, Who};
+use sakuin_contacts::{
+    Change, Collection, CollectionId, Contacts, Principal, PropertyKey, Refused, Rights, Root, Who,
+};
 
 use crate::{
     body::Body,
+    contacts,
     pool::Pool,
     reply::{read_body, utf8},
 };
 use condition::Conditions;
-use path::{Place, Within};
+use path::{Area, Place, Within};
 use property::{Resource, View, kind_of};
 use refusal::Refusal;
 use xml::Element;
@@ -103,7 +106,13 @@ impl Dav {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         if parts.uri.path() == WELL_KNOWN {
-            return self.moved();
+            return moved(StatusCode::MOVED_PERMANENTLY, &self.path);
+        }
+        if parts.method == Method::GET
+            && is_browser(&parts.headers)
+            && parts.uri.path() == self.path
+        {
+            return moved(StatusCode::SEE_OTHER, contacts::PATH);
         }
         let mut response = match self.try_answer(parts, body).await {
             Ok(response) => response,
@@ -113,14 +122,6 @@ impl Dav {
             }
         };
         response.headers_mut().insert("dav", HeaderValue::from_static(CLASSES));
-        response
-    }
-
-    fn moved(&self) -> Response<Body> {
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
-        let path = HeaderValue::try_from(&self.path).expect("a path is ASCII");
-        response.headers_mut().insert(header::LOCATION, path);
         response
     }
 
@@ -168,6 +169,19 @@ impl Dav {
     }
 }
 
+fn moved(status: StatusCode, to: &str) -> Response<Body> {
+    let mut response = empty(status);
+    let to = HeaderValue::try_from(to).expect("a path is ASCII");
+    response.headers_mut().insert(header::LOCATION, to);
+    response
+}
+
+/// Whether a person looks, who wants the pages.
+fn is_browser(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
 /// Name and secret of `Authorization: Basic`.
 fn credentials(headers: &HeaderMap) -> Option<(String, String)> {
     let (scheme, encoded) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
@@ -192,6 +206,10 @@ impl Request {
             Place::Home(name) => {
                 let own = owner(name).into_iter().flat_map(|owner| directory.collections(owner));
                 own.map(|(_, header)| header.id).collect()
+            }
+            Place::Homes(Area::Files) => {
+                let own = directory.collection(self.who.principal.id, sakuin_contacts::FILES);
+                own.map(|header| header.id).into_iter().collect()
             }
             _ => return Ok(()),
         };
@@ -376,6 +394,25 @@ impl Guard {
         );
         Refusal::from(refused).of(xml::CARD, "no-uid-conflict", &href)
     }
+}
+
+/// What a book is called, if a program or a page has said so.
+pub(crate) fn display_name(collection: &Collection) -> Option<String> {
+    let written = collection.property("", xml::DAV, "displayname")?;
+    let name = Element::parse(written).ok()?.text();
+    Some(name).filter(|name| !name.trim().is_empty())
+}
+
+/// Says what a book is called.
+pub(crate) fn set_display_name(
+    change: &mut Change<'_>,
+    id: CollectionId,
+    name: &str,
+) -> Result<(), Refused> {
+    let (namespace, local) = (xml::DAV.into(), "displayname".into());
+    let key = PropertyKey { path: "".into(), namespace, name: local };
+    let written = format!("<displayname xmlns=\"DAV:\">{}</displayname>", xml::escaped(name));
+    change.set_property(id, key, Some(written.into()))
 }
 
 fn now() -> i64 {

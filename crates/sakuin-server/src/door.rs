@@ -19,6 +19,7 @@ use tower_service::Service as _;
 use crate::{
     body::Body,
     connection::{UnderWay, Watch},
+    contacts,
     counters::Door,
     event_loop::Local,
     grpc,
@@ -148,15 +149,16 @@ impl Service {
             let request = lent.take().map(axum::body::Body::new);
             return Step::Later(Box::pin(dav.clone().answer(request)));
         }
-        let Some(mut site) = self.local.site(serving) else {
-            return Step::Now(nothing_here().into_problem());
+        if let Some(pages) = serving.contacts.as_ref().filter(|_| contacts::has(uri.path())) {
+            *door = Door::Contacts;
+            return page(pages.clone(), lent);
+        }
+        let Some(site) = self.local.site(serving) else {
+            let is_first = uri.path() == "/" && serving.contacts.is_some();
+            return Step::Now(if is_first { to_contacts() } else { nothing_here().into_problem() });
         };
         *door = Door::Reader;
-        let answer = site.call(lent.take().map(axum::body::Body::new));
-        Step::Later(Box::pin(async move {
-            let Ok(response) = answer.await;
-            response.map(Body::from)
-        }))
+        page(site, lent)
     }
 
     fn call(&self, serving: &Serving, lent: &mut Lent) -> Step {
@@ -281,6 +283,23 @@ fn finish(
 fn panicked(local: &Local) -> Response<Body> {
     local.counters().panics.fetch_add(1, Relaxed);
     Fault::panicked().into_problem()
+}
+
+/// An answer of pages.
+fn page(mut pages: axum::Router, lent: &mut Lent) -> Step {
+    let answer = pages.call(lent.take().map(axum::body::Body::new));
+    Step::Later(Box::pin(async move {
+        let Ok(response) = answer.await;
+        response.map(Body::from)
+    }))
+}
+
+/// Where nothing else is served, contacts are the first page.
+fn to_contacts() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(contacts::PATH));
+    response
 }
 
 fn too_long() -> Fault {

@@ -14,6 +14,7 @@ mod check;
 mod commit;
 mod config;
 mod connection;
+mod contacts;
 mod counters;
 #[cfg(not(fuzzing))]
 mod dav;

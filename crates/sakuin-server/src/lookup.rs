@@ -20,7 +20,7 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use sakuin::{Key, Table, Tables, proxy::Proxy};
 
-use crate::{Error, body::Body, reply::Fault};
+use crate::{Config, Error, body::Body, reply::Fault};
 use route::Routes;
 
 pub(crate) use batch::batch;
@@ -55,8 +55,9 @@ const BATCH: &str = ":batchGet";
 
 impl Lookup {
     /// The door of these tables; refuses a route that would hide another address.
-    pub(crate) fn new(tables: Tables, site: Option<&str>) -> Result<Lookup, Error> {
-        let routes = Routes::new(&tables, site)?;
+    pub(crate) fn new(tables: Tables, config: &Config) -> Result<Lookup, Error> {
+        let site = config.reader.as_ref().map(|reader| reader.path.as_str());
+        let routes = Routes::new(&tables, site, &config.taken())?;
         for (name, proxy) in tables.proxies() {
             let route = proxy.route();
             if site.is_some_and(|site| site.starts_with(route)) {

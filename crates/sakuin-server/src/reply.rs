@@ -377,7 +377,7 @@ const BODY_SECONDS_MAX: u64 = 30;
 
 /// How much of a body that is too long is read and thrown away, so that the refusal reaches a client
 /// that sends before it listens.
-const DRAIN_BYTES_MAX: usize = 16 << 20;
+const DRAIN_BYTES_MAX: usize = 64 << 20;
 
 /// Reads a body of at most `limit` bytes.
 pub(crate) async fn read_body(mut body: Body, limit: usize) -> Result<Vec<u8>, Fault> {

@@ -10,12 +10,13 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use axum::Router;
 use sakuin::Tables;
 use sakuin_contacts::Contacts;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Config, Error, Limits, ReaderConfig,
+    Config, Error, Limits, ReaderConfig, contacts,
     counters::Counters,
     dav::Dav,
     grpc::Services,
@@ -60,6 +61,8 @@ pub(crate) struct Serving {
     pub(crate) services: Services,
     pub(crate) reader: Option<Site>,
     pub(crate) dav: Option<Arc<Dav>>,
+    /// The pages of contacts.
+    pub(crate) contacts: Option<Router>,
 }
 
 /// The reading site as far as loops share it.
@@ -81,12 +84,13 @@ impl Serving {
             None => Tables::open(&config.tables)?,
         };
         let site = config.reader.as_ref();
-        let lookup = Lookup::new(tables, site.map(|site| site.path.as_str()))?;
+        let lookup = Lookup::new(tables, &config)?;
         let dav = open_contacts(&config, pool, before)?;
         let before = before.map(|before| &before.services);
         let services = Services::open(lookup.tables(), &config.grpc, pool, stopping, before)?;
         let reader = site.map(|site| Site::open(site, pool)).transpose()?;
-        Ok(Serving { config, lookup, services, reader, dav })
+        let contacts = dav.as_ref().map(|dav| contacts::router(dav, config.server.tls.is_some()));
+        Ok(Serving { config, lookup, services, reader, dav, contacts })
     }
 
     /// Why live tables are no longer written; none while all is well.

@@ -8,6 +8,7 @@ use sakuin::{
 use sakuin_contacts::Servers;
 
 use super::mount;
+use crate::contacts::PATH as PAGES;
 
 /// Contacts, and the door to them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,13 @@ impl ContactsConfig {
     pub(super) fn of_section(section: &Section<'_>) -> Result<ContactsConfig, ConfigError> {
         section.only_known(&KEYS)?;
         let store = database(section, "store", "write `store = \"sqlite://contacts.db\"`")?;
-        let path = section.setting("path").map(|path| mount(&path)).transpose()?;
+        let path = section.setting("path").map(|path| match mount(&path)? {
+            taken if taken.starts_with(PAGES) => {
+                Err(path.refused("the pages for people are there: write `/dav/`"))
+            }
+            free => Ok(free),
+        });
+        let path = path.transpose()?;
         let servers = section.setting("servers").map(|servers| match servers.string()? {
             "one" => Ok(Servers::One),
             "many" => Ok(Servers::Many),

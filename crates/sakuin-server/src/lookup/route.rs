@@ -24,7 +24,12 @@ struct Route {
 }
 
 impl Routes {
-    pub(super) fn new(tables: &Tables, site: Option<&str>) -> Result<Routes, Error> {
+    /// Refuses a route that hides the site, or leads below an address that is `taken`.
+    pub(super) fn new(
+        tables: &Tables,
+        site: Option<&str>,
+        taken: &[&str],
+    ) -> Result<Routes, Error> {
         let mut routes = Router::new();
         for (name, table) in tables.iter() {
             let Some(route) = tables.config().tables.get(name).and_then(|table| table.route())
@@ -39,6 +44,9 @@ impl Routes {
             let (path, query) = route.split_once('?').unwrap_or((route, ""));
             if query.is_empty() && site == Some(path) {
                 return Err(refused("the address is the first page of `[reader]`".to_owned()));
+            }
+            if let Some(other) = taken.iter().find(|other| path.starts_with(**other)) {
+                return Err(refused(format!("`[contacts]` serves what lies below `{other}`")));
             }
             let route = Route { table: table.clone(), query: pairs(query) };
             routes.insert(path, route).map_err(|error| refused(error.to_string()))?;

@@ -132,6 +132,16 @@ impl Page {
         self.perform(mouse).await;
     }
 
+    /// Clicks an element.
+    pub(crate) async fn press_on(&self, selector: &str) {
+        self.client.find(Locator::Css(selector)).await.unwrap().click().await.unwrap();
+    }
+
+    /// Empties a field.
+    pub(crate) async fn empty(&self, selector: &str) {
+        self.client.find(Locator::Css(selector)).await.unwrap().clear().await.unwrap();
+    }
+
     /// Writes into a field.
     pub(crate) async fn fill(&self, selector: &str, text: &str) {
         self.client.find(Locator::Css(selector)).await.unwrap().send_keys(text).await.unwrap();

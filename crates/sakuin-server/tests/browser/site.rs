@@ -74,9 +74,14 @@ impl Site {
         let reader = config.reader.clone().unwrap();
         fs::copy(dictionary(), &reader.dictionary).unwrap();
         import(&reader.stories, "stories.jsonl", STORIES.as_bytes()).unwrap();
+        Site::of(&config, folder)
+    }
+
+    /// What a configuration serves, out of a folder that goes with it.
+    pub(crate) fn of(config: &Config, folder: TempDir) -> Site {
         let mut limits = Limits::default();
         limits.announce_time = Duration::ZERO;
-        let server = Server::bind(&config, &limits).unwrap();
+        let server = Server::bind(config, &limits).unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         Site {
             url: server.url(),

@@ -1,6 +1,6 @@
 //! The DAV door: what programs of people's telephones and desks do, over a real server.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use sakuin_contacts::{Contacts, Servers};
 use sakuin_server::{Config, Server};
@@ -8,33 +8,37 @@ use tempfile::TempDir;
 
 use crate::{
     live_http::send,
-    support::{Answer, Running, limits},
+    support::{Answer, Running, Small, limits},
 };
 
 /// A server with contacts of `ada`, `bob` and an admin.
 struct Served {
     running: Running,
     contacts: Arc<Contacts>,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 const BOOK: &str = "/dav/books/ada/addressbook/";
 
 fn served() -> Served {
     let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite://{}", folder.path().join("contacts.db").display());
+    let served = served_from(folder.path(), "1MiB");
+    Served { _folder: Some(folder), ..served }
+}
+
+fn served_from(folder: &Path, max_card: &str) -> Served {
+    let url = format!("sqlite://{}", folder.join("contacts.db").display());
     let contacts = Contacts::open(&url, Servers::Many).unwrap();
     for name in ["ada", "bob", "root"] {
         contacts.block_on(contacts.add_user(name, &format!("{name}'s"))).unwrap();
     }
     contacts.block_on(contacts.set_admin("root", true)).unwrap();
-    let text = "[server]\nlisten = \"127.0.0.1:0\"\n[contacts]\nstore = \"sqlite://contacts.db\"\nmax_card = \"1MiB\"\n";
-    let config = Config::parse(text, "test.toml", folder.path()).unwrap();
-    Served {
-        running: Running::start(&config, &limits()),
-        contacts: Arc::new(contacts),
-        _folder: folder,
-    }
+    let text = format!(
+        "[server]\nlisten = \"127.0.0.1:0\"\n[contacts]\nstore = \"sqlite://contacts.db\"\nmax_card = \"{max_card}\"\n"
+    );
+    let config = Config::parse(&text, "test.toml", folder).unwrap();
+    let running = Running::start(&config, &limits());
+    Served { running, contacts: Arc::new(contacts), _folder: None }
 }
 
 impl Served {
@@ -508,4 +512,112 @@ fn passwords_do_not_cross_the_network_in_the_clear() {
     assert_eq!(check("0.0.0.0:0", ""), refused);
     assert_eq!(check("0.0.0.0:0", "insecure = true"), Ok(()));
     assert_eq!(check("127.0.0.1:0", ""), Ok(()));
+}
+
+#[test]
+fn photos_of_thirty_megabytes_are_kept_or_refused() {
+    let photo = format!("PHOTO:data:image/jpeg;base64,{}\r\n", "/9j/".repeat(30 << 18));
+    let large = card("a", &photo);
+    let few = served();
+    let refused = few.put("a.vcf", &large);
+    assert_eq!(refused.status, 403, "{}", refused.text());
+    assert!(
+        refused.text().contains("max-resource-size") && refused.text().contains("smaller photo")
+    );
+    assert_eq!(few.ask("GET", &format!("{BOOK}a.vcf"), &[], "").status, 404);
+
+    let folder = tempfile::tempdir().unwrap();
+    let served = served_from(folder.path(), "64MiB");
+    assert_eq!(served.put("a.vcf", &large).status, 201);
+    let got = served.ask("GET", &format!("{BOOK}a.vcf"), &[], "");
+    assert!(got.status == 200 && got.text() == large);
+    let multiget = |wanted: &str| {
+        served.parts("REPORT", BOOK, "1", &format!(
+            "<C:addressbook-multiget xmlns='DAV:' xmlns:C='urn:ietf:params:xml:ns:carddav'><prop>{wanted}</prop>\
+             <href>{BOOK}a.vcf</href></C:addressbook-multiget>"
+        ))
+    };
+    let whole = multiget("<C:address-data/>");
+    let data = between(&whole, "<C:address-data>", "</C:address-data>");
+    assert!(data.replace("&#13;", "\r") == large);
+    let named = multiget("<C:address-data><C:prop name='FN'/></C:address-data>");
+    assert!(named.len() < 2_000 && named.contains("FN:Name of a"));
+}
+
+#[test]
+fn a_full_disk_is_told_and_loses_nothing() {
+    let Some(disk) = Small::mount() else {
+        eprintln!("not run: only root may mount a small disk");
+        return;
+    };
+    let served = served_from(disk.path(), "1MiB");
+    let more = format!("NOTE:{}\r\n", "x".repeat(100_000));
+    let put = |number: usize| {
+        let put = served.put(&number.to_string(), &card(&format!("u{number}"), &more));
+        (put.status, put.header("retry-after").to_owned())
+    };
+    let acknowledged = (0..1000).take_while(|number| put(*number).0 == 201).count();
+    assert!((1..1000).contains(&acknowledged), "{acknowledged}");
+    assert_eq!(put(acknowledged), (503, "5".to_owned()));
+    let all_there = |served: &Served, count: usize| {
+        for number in 0..count {
+            let got = served.ask("GET", &format!("{BOOK}{number}"), &[], "");
+            assert!(
+                got.status == 200 && got.text() == card(&format!("u{number}"), &more),
+                "{number}"
+            );
+        }
+    };
+    all_there(&served, acknowledged);
+    // Without a restart.
+    disk.grow();
+    assert_eq!(put(acknowledged).0, 201);
+    all_there(&served, acknowledged + 1);
+    drop(served);
+    all_there(&served_again(disk.path()), acknowledged + 1);
+}
+
+fn served_again(folder: &Path) -> Served {
+    let url = format!("sqlite://{}", folder.join("contacts.db").display());
+    let text = "[server]\nlisten = \"127.0.0.1:0\"\n[contacts]\nstore = \"sqlite://contacts.db\"\n";
+    let config = Config::parse(text, "test.toml", folder).unwrap();
+    let contacts = Arc::new(Contacts::open(&url, Servers::Many).unwrap());
+    Served { running: Running::start(&config, &limits()), contacts, _folder: None }
+}
+
+#[test]
+fn a_person_who_comes_to_the_door_of_programs_is_led_to_the_pages() {
+    let served = served();
+    let html = [("accept", "text/html,*/*;q=0.8")];
+    for path in ["/", "/dav/"] {
+        let led = send(&served.running, "GET", path, &html, "");
+        assert_eq!((led.status, led.header("location")), (303, "/contacts/"), "{path}");
+    }
+    let files = served.parts(
+        "PROPFIND",
+        "/dav/files/",
+        "1",
+        "<propfind xmlns='DAV:'><prop><resourcetype/></prop></propfind>",
+    );
+    assert_eq!(hrefs(&files), ["/dav/files/", "/dav/files/ada/"]);
+}
+
+#[test]
+fn no_route_of_a_table_hides_contacts() {
+    for (contacts, route, cause) in [
+        ("", "/contacts/{id}", "`[contacts]` serves what lies below `/contacts/`"),
+        ("path = \"/people/\"", "/people/{id}", "`[contacts]` serves what lies below `/people/`"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "[contacts]\nstore = \"sqlite://contacts.db\"\n{contacts}\n[live]\npath = \"live.redb\"\n\
+             [tables.t]\nkind = \"live\"\nroute = \"{route}\"\nattributes.a = {{ type = \"int\" }}\n"
+        );
+        let config = Config::parse(&text, "test.toml", folder.path()).unwrap();
+        let refused = Server::bind(&config, &limits()).err().unwrap();
+        assert!(refused.to_string().contains(cause), "{refused}");
+    }
+    let text = "[contacts]\nstore = \"sqlite://contacts.db\"\npath = \"/contacts/dav/\"\n";
+    let refused = Config::parse(text, "test.toml", Path::new("")).unwrap_err();
+    assert!(refused.hint().unwrap().contains("the pages for people are there"));
 }

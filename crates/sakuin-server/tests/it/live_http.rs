@@ -1,13 +1,13 @@
 //! Live tables over HTTP: what a record is answered as, and writes that lose no update.
 
-use std::{fs, process::Command, thread};
+use std::{fs, thread};
 
 use sakuin_server::Config;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use ureq::http;
 
-use crate::support::{Answer, Running, agent, limits};
+use crate::support::{Answer, Running, Small, agent, limits};
 
 /// A server over live tables of its own.
 pub(crate) struct Live {
@@ -367,34 +367,6 @@ fn records_are_there_after_a_reload_and_a_restart() {
     assert_eq!((next.header("etag"), next.header("location")), ("\"3\"", "/v1/tables/counters/2"));
 }
 
-/// A file system in memory of a few megabytes; gone when dropped.
-struct Small {
-    folder: TempDir,
-}
-
-impl Small {
-    /// None where mounting is not allowed, as it is to root.
-    fn mount() -> Option<Small> {
-        let small = Small { folder: tempfile::tempdir().unwrap() };
-        small.run("mount", &["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).then_some(small)
-    }
-
-    fn grow(&self) {
-        assert!(self.run("mount", &["-o", "remount,size=256m"]));
-    }
-
-    fn run(&self, command: &str, arguments: &[&str]) -> bool {
-        let ran = Command::new(command).args(arguments).arg(self.folder.path()).output();
-        ran.is_ok_and(|output| output.status.success())
-    }
-}
-
-impl Drop for Small {
-    fn drop(&mut self) {
-        self.run("umount", &[]);
-    }
-}
-
 #[test]
 fn a_full_disk_ends_writing_and_loses_nothing() {
     let Some(disk) = Small::mount() else {
@@ -404,7 +376,7 @@ fn a_full_disk_ends_writing_and_loses_nothing() {
     let text = format!(
         "[server]\nlisten = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\nhealth = \"/health\"\n{TABLES}"
     );
-    let config = Config::parse(&text, "test.toml", disk.folder.path()).unwrap();
+    let config = Config::parse(&text, "test.toml", disk.path()).unwrap();
     let running = Running::start(&config, &limits());
     let body = json!({ "value": 1, "label": "x".repeat(200_000) }).to_string();
     let post = || send(&running, "POST", COUNTERS, &[JSON], &body);

@@ -24,6 +24,7 @@ mod admin;
 mod book;
 mod config;
 mod connections;
+mod contacts;
 mod dav;
 mod description;
 mod feed;

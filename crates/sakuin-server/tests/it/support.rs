@@ -5,6 +5,7 @@ use std::{
     net::SocketAddr,
     ops::{Deref, DerefMut},
     path::{Path, PathBuf},
+    process::Command,
     sync::LazyLock,
     thread::JoinHandle,
     time::Duration,
@@ -234,5 +235,37 @@ impl Answer {
         let (json, _) = after.split_once("</script>").unwrap();
         assert!(!json.contains('<'), "{json}");
         serde_json::from_str(json).unwrap()
+    }
+}
+
+/// A file system in memory of a few megabytes; gone when dropped.
+pub(crate) struct Small {
+    folder: TempDir,
+}
+
+impl Small {
+    /// None where mounting is not allowed, as it is to root.
+    pub(crate) fn mount() -> Option<Small> {
+        let small = Small { folder: tempfile::tempdir().unwrap() };
+        small.run("mount", &["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).then_some(small)
+    }
+
+    pub(crate) fn grow(&self) {
+        assert!(self.run("mount", &["-o", "remount,size=256m"]));
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn run(&self, command: &str, arguments: &[&str]) -> bool {
+        let ran = Command::new(command).args(arguments).arg(self.folder.path()).output();
+        ran.is_ok_and(|output| output.status.success())
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        self.run("umount", &[]);
     }
 }
