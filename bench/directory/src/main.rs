@@ -4,19 +4,15 @@
 //! `cargo run --release -p bench-directory -- DATE OUTPUT.jsonl PYTHON`, from the folder `bench`, after `make build`; `PYTHON` is
 //! an interpreter that has `directory/requirements.txt`, and Debian's `postgresql` and `wrk` are installed.
 
-mod postgres;
-
 use std::{
     io::{Read, Write},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     path::Path,
 };
 
-use bench_sampler::{Load, Sampler, Server, wrk};
-use postgres::Postgres;
+use bench_sampler::{Load, Postgres, Sampler, Server, originals, wrk};
 
 const SAKUIN: &str = "../target/release/sakuin";
-const ORIGINAL: &str = "target/release/contacts-original";
 const ROUNDS: usize = 5;
 const SECONDS: usize = 5;
 const CLIENTS: usize = 8;
@@ -31,12 +27,12 @@ fn main() {
     };
     let mut sampler = Sampler::new("directory", date);
     let postgres = Postgres::start();
-    postgres.run(CONTACTS);
+    originals::fill(&postgres);
     let folder = tempfile::tempdir().expect("a folder");
     let servers = [
         ("sakuin", sakuin(folder.path(), &postgres)),
-        ("axum + sqlx", original(&postgres)),
-        ("uvicorn + asyncpg", twin(python, &postgres)),
+        ("axum + sqlx", originals::rust(&postgres)),
+        ("uvicorn + asyncpg", originals::python(python, &postgres)),
     ];
     let bodies = servers.each_ref().map(|(_, (_, url))| body(url));
     assert!(bodies.iter().all(|body| *body == bodies[0]), "the services differ: {bodies:#?}");
@@ -67,11 +63,6 @@ fn main() {
     std::fs::write(output, sampler.lines()).expect("the output can be written");
 }
 
-const CONTACTS: &str = "create table contact (id int primary key, firstname text not null, lastname text not null, \
-    phone text not null, email text not null); \
-    insert into contact select n, 'First' || n, 'Last' || n, '+81-3-' || lpad(n::text, 8, '0'), 'person' || n || '@example.org' \
-    from generate_series(1, 10000) as n; analyze contact";
-
 fn sakuin(folder: &Path, postgres: &Postgres) -> (Server, String) {
     let config = folder.join("sakuin.toml");
     let text = format!(
@@ -85,27 +76,6 @@ fn sakuin(folder: &Path, postgres: &Postgres) -> (Server, String) {
     let config = config.to_str().expect("a path in UTF-8");
     let (server, url) = Server::start_printing("0,1", SAKUIN, &["serve", config]);
     (server.with(postgres.id()), url.trim_end_matches('/').to_owned())
-}
-
-fn original(postgres: &Postgres) -> (Server, String) {
-    let port = free_port();
-    let server = Server::start("0,1", port, ORIGINAL, &[&port.to_string(), &postgres.url()]);
-    (server.with(postgres.id()), format!("http://127.0.0.1:{port}"))
-}
-
-fn twin(python: &str, postgres: &Postgres) -> (Server, String) {
-    let port = free_port();
-    let (port_text, database) = (port.to_string(), format!("DATABASE_URL={}", postgres.url()));
-    let uvicorn = ["-m", "uvicorn", "twin:app", "--app-dir", "directory", "--workers", "2"];
-    let options = ["--log-level", "error", "--port", &port_text];
-    let arguments = [&[&database, python][..], &uvicorn, &options].concat();
-    let server = Server::start("0,1", port, "env", &arguments);
-    (server.with(postgres.id()), format!("http://127.0.0.1:{port}"))
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("it is bound").port()
 }
 
 /// One contact as the service answers it: all must answer the same record.

@@ -1,8 +1,11 @@
 //! Rounds of samples, the subjects alternating, and the lines they become.
 
 mod load;
+pub mod originals;
+mod postgres;
 
-pub use load::{Cpu, Load, Server, wrk};
+pub use load::{Cpu, Load, Server, free_port, wrk};
+pub use postgres::Postgres;
 
 use std::{fmt::Write, hint::black_box, process::Command};
 

@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     fs,
     io::{BufRead, BufReader},
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
@@ -15,6 +15,12 @@ pub struct Server {
     process: Child,
     /// Processes that are not its children and work for it, as a database does.
     behind: Vec<u32>,
+}
+
+/// A port that nobody listens on.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("it is bound").port()
 }
 
 /// CPU time.
@@ -83,14 +89,7 @@ impl Server {
 
     /// CPU time of all its processes so far.
     pub fn cpu(&self) -> Cpu {
-        let mut cpu = Cpu::default();
-        for id in self.processes() {
-            let Some(fields) = stat(id) else { continue };
-            // Time of its own, then of children it has buried.
-            cpu.user_seconds += (fields[11] + fields[13]) as f64 / 100.0;
-            cpu.system_seconds += (fields[12] + fields[14]) as f64 / 100.0;
-        }
-        cpu
+        Cpu::of(&self.roots())
     }
 
     /// The most memory its processes ever had, each at its own time, in megabytes.
@@ -100,25 +99,30 @@ impl Server {
             let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
             line.split_whitespace().nth(1)?.parse::<f64>().ok()
         };
-        self.processes().into_iter().filter_map(peak).sum::<f64>() / 1e3
+        processes(&self.roots()).into_iter().filter_map(peak).sum::<f64>() / 1e3
     }
 
-    fn processes(&self) -> Vec<u32> {
-        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-        for entry in fs::read_dir("/proc").expect("there is one").flatten() {
-            let id = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if let Some((id, fields)) = id.and_then(|id| Some((id, stat(id)?))) {
-                children.entry(fields[1] as u32).or_default().push(id);
-            }
-        }
-        let mut found: Vec<u32> = std::iter::once(self.id()).chain(self.behind.clone()).collect();
-        let mut next = 0;
-        while let Some(id) = found.get(next) {
-            found.extend(children.get(id).into_iter().flatten());
-            next += 1;
-        }
-        found
+    fn roots(&self) -> Vec<u32> {
+        std::iter::once(self.id()).chain(self.behind.clone()).collect()
     }
+}
+
+/// Processes with all below them.
+fn processes(roots: &[u32]) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for entry in fs::read_dir("/proc").expect("there is one").flatten() {
+        let id = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        if let Some((id, fields)) = id.and_then(|id| Some((id, stat(id)?))) {
+            children.entry(fields[1] as u32).or_default().push(id);
+        }
+    }
+    let mut found = roots.to_vec();
+    let mut next = 0;
+    while let Some(id) = found.get(next) {
+        found.extend(children.get(id).into_iter().flatten());
+        next += 1;
+    }
+    found
 }
 
 impl Drop for Server {
@@ -148,6 +152,18 @@ impl std::ops::Sub for Cpu {
 }
 
 impl Cpu {
+    /// Of processes with all below them.
+    pub fn of(roots: &[u32]) -> Cpu {
+        let mut cpu = Cpu::default();
+        for id in processes(roots) {
+            let Some(fields) = stat(id) else { continue };
+            // Time of its own, then of children it has buried.
+            cpu.user_seconds += (fields[11] + fields[13]) as f64 / 100.0;
+            cpu.system_seconds += (fields[12] + fields[14]) as f64 / 100.0;
+        }
+        cpu
+    }
+
     pub fn microseconds_each(self, requests: f64) -> f64 {
         (self.user_seconds + self.system_seconds) * 1e6 / requests
     }

@@ -1,6 +1,8 @@
 //! A PostgreSQL of our own on a free port, in a folder that goes when it ends.
 
-use std::{net::TcpListener, os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
+use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::Command};
+
+use crate::free_port;
 
 pub struct Postgres {
     folder: tempfile::TempDir,
@@ -19,9 +21,7 @@ impl Postgres {
         let folder = tempfile::tempdir().expect("a folder");
         let open = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(folder.path(), open).expect("the folder is ours");
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = listener.local_addr().expect("it is bound").port();
-        drop(listener);
+        let port = free_port();
         let postgres =
             Postgres { folder, programs: versions.pop().expect("postgresql is installed"), port };
         let data = postgres.data();
@@ -45,6 +45,14 @@ impl Postgres {
             "psql",
             &["--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", &self.url(), "--command", sql],
         );
+    }
+
+    /// What one of its programs prints: `psql`, `pgbench`.
+    pub fn ask(&self, name: &str, arguments: &[&str]) -> String {
+        let output = Command::new(self.programs.join(name)).args(arguments).output();
+        let output = output.unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// The process above all others of the cluster.

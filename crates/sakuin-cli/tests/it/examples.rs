@@ -24,6 +24,11 @@ fn features_answer_as_their_readme_says() {
 }
 
 #[test]
+fn contacts_are_kept_as_their_readme_says() {
+    Readme::of("contacts", &[]).run();
+}
+
+#[test]
 fn directory_answers_the_same_out_of_postgresql() {
     let postgres = Postgres::start();
     let url = postgres.url("postgres");

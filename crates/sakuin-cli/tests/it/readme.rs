@@ -5,12 +5,12 @@
 use std::{
     ffi::OsString,
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::Command,
     time::{Duration, Instant},
 };
 
-use crate::{command::Folder, server::Server};
+use crate::{command::Folder, server::Server, tools};
 
 /// A README with a copy of its folder, in which its commands run.
 pub(crate) struct Readme {
@@ -76,8 +76,13 @@ impl Readme {
         let arguments: Vec<_> = command.split(' ').collect();
         let server = Server::start_with(&self.folder, &arguments, &self.environment);
         let actual = server.address.to_string();
-        let config = fs::read_to_string(self.folder.path("sakuin.toml")).unwrap();
-        fs::write(self.folder.path("sakuin.toml"), config.replace(written, &actual)).unwrap();
+        let files = fs::read_dir(self.folder.path("")).unwrap().map(|entry| entry.unwrap().path());
+        let is_config =
+            |path: &PathBuf| path.extension().is_some_and(|it| it == "toml" || it == "conf");
+        for config in files.filter(is_config) {
+            let text = fs::read_to_string(&config).unwrap();
+            fs::write(&config, text.replace(written, &actual)).unwrap();
+        }
         self.addresses.push((written.to_owned(), actual));
         self.servers.push(Some(server));
     }
@@ -111,13 +116,14 @@ impl Readme {
 }
 
 /// How files end that a run of an example makes.
-const MADE: [&str; 3] = ["db", "quota", "redb"];
+const MADE: [&str; 5] = ["db", "db-shm", "db-wal", "quota", "redb"];
 
-/// Where commands are found: the one that was built before all others.
+/// Where commands are found: the one that was built and the clients of contacts before all others.
 fn path() -> OsString {
     let built = Path::new(env!("CARGO_BIN_EXE_sakuin")).parent().unwrap().to_owned();
     let others = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(std::iter::once(built).chain(std::env::split_paths(&others))).unwrap()
+    let first = [built, tools::built("vdirsyncer/bin")];
+    std::env::join_paths(first.into_iter().chain(std::env::split_paths(&others))).unwrap()
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -54,7 +54,7 @@ impl Element {
             let (resolved, event) =
                 reader.read_resolved_event().map_err(|error| error.to_string())?;
             let namespace = match &resolved {
-                ResolveResult::Bound(namespace) => namespace.into_inner().to_owned(),
+                ResolveResult::Bound(namespace) => unescaped(namespace.into_inner())?,
                 ResolveResult::Unbound => String::new(),
                 ResolveResult::Unknown(prefix) => {
                     return Err(format!("the prefix `{prefix}` is not bound"));
@@ -119,7 +119,7 @@ impl Element {
             }
             let (resolved, name) = resolver.resolve_attribute(attribute.key);
             let namespace = match resolved {
-                ResolveResult::Bound(namespace) => namespace.into_inner().to_owned(),
+                ResolveResult::Bound(namespace) => unescaped(namespace.into_inner())?,
                 ResolveResult::Unbound => String::new(),
                 ResolveResult::Unknown(prefix) => {
                     return Err(format!("the prefix `{prefix}` is not bound"));
@@ -271,6 +271,12 @@ pub(crate) fn push_escaped(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
+/// A namespace as it is meant: it is told as it is written.
+fn unescaped(namespace: &str) -> Result<String, String> {
+    let meant = quick_xml::escape::unescape(namespace).map_err(|error| error.to_string())?;
+    Ok(meant.into_owned())
+}
+
 /// An element in a namespace of ours, with text in it that is XML already.
 pub(crate) fn element(namespace: &str, name: &str, inner: &str) -> String {
     let prefix = match namespace {
@@ -306,13 +312,13 @@ mod tests {
 
     #[test]
     fn what_is_read_and_written_means_the_same() {
-        let text = "<?xml version=\"1.0\"?><!-- c --><a:x xmlns:a='u:a' xmlns='u:d' b='1 &lt;' a:c='2' xml:lang='en'>t\r\n&#13;\
+        let text = "<?xml version=\"1.0\"?><!-- c --><a:x xmlns:a='u:a' xmlns='u:d>&amp;' b='1 &lt;' a:c='2' xml:lang='en'>t\r\n&#13;\
             <y/><![CDATA[<&]]><a:z xmlns:a='u:other'>&amp;</a:z></a:x>\n";
         let read = Element::parse(text).unwrap();
         assert!(read.is("u:a", "x") && read.attribute("b") == Some("1 <"));
         assert_eq!(read.text(), "t\n\r<&");
         assert!(
-            read.child("u:d", "y").is_some() && read.child("u:other", "z").unwrap().text() == "&"
+            read.child("u:d>&", "y").is_some() && read.child("u:other", "z").unwrap().text() == "&"
         );
         assert_eq!(Element::parse(&read.to_xml()), Ok(read));
     }
@@ -331,6 +337,7 @@ mod tests {
             "<a b:c=''/>",
             "<a>&b;</a>",
             "<a b='&c;'/>",
+            "<a xmlns='&c;'/>",
             "<a>&#0;</a>",
             "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
             &deep,
