@@ -26,7 +26,7 @@ FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
 PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=$(PROTO)
 
-.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-live bench-nearest bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -78,7 +78,7 @@ bench: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-cache bench-serve bench-directory bench-live bench-nearest bench-report
+	$(MAKE) bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report
 
 # The strategies of cached tables; some six minutes.
 bench-cache:
@@ -99,6 +99,16 @@ bench-directory: build
 	test -d bench/target/python || python3 -m venv bench/target/python
 	bench/target/python/bin/pip install --quiet --requirement bench/directory/requirements.txt
 	cd bench && target/release/bench-directory $(TODAY) record/$(TODAY)-directory.jsonl target/python/bin/python
+
+# Contacts beside other CardDAV servers and the services that teams wrote; some seven minutes.
+bench-contacts: build
+	@scripts/install postgresql python3-venv git wrk
+	cd bench && cargo build --release --locked --package bench-contacts --package contacts-original
+	for part in python:directory contacts-python:contacts; do \
+	    test -d bench/target/$${part%:*} || python3 -m venv bench/target/$${part%:*}; \
+	    bench/target/$${part%:*}/bin/pip install --quiet --requirement bench/$${part#*:}/requirements.txt; done
+	cd bench && target/release/bench-contacts $(TODAY) record/$(TODAY)-contacts.jsonl \
+	    target/python/bin/python target/contacts-python/bin/python
 
 # Live tables in process and over gRPC, beside the original question's servers; some ten minutes. One part into a
 # file of its own:   cd bench && target/release/bench-live 2026-11-20 search.jsonl search

@@ -78,14 +78,19 @@ pub fn measure(sampler: &mut Sampler, python: &str, peers: &str) {
     let mut benched = [const { Vec::new() }; 2];
     postgres.ask("pgbench", &["--quiet", "--initialize", &postgres.url()]);
     for round in 0..=ROUNDS {
-        for (at, subject) in subjects.iter().enumerate() {
+        // Each goes first in turn, since what came before may still be busy.
+        for at in (0..subjects.len()).map(|at| (at + round) % subjects.len()) {
+            let subject = &subjects[at];
             write_script(&script, subject);
             let script = script.to_str().expect("a path in UTF-8");
             let (before, asked) = (subject.server.cpu(), transactions(&postgres));
             let load = wrk("0,1", CLIENTS, SECONDS, &subject.url, &["--script", script]);
             let used = subject.server.cpu() - before;
             let asked = transactions(&postgres) - asked;
-            assert!(load.failed == 0, "{}: {} of {} failed", subject.name, load.failed, load.requests);
+            // Of others, a connection that was let go now and then is no reason to begin anew.
+            let most = if subject.name.starts_with("sakuin") { 0.0 } else { load.requests / 1e3 };
+            let failed = load.failed as f64;
+            assert!(failed <= most, "{}: {failed} of {} failed", subject.name, load.requests);
             if round > 0 {
                 samples[at][0].push(load.per_second);
                 samples[at][1].push(used.microseconds_each(load.requests));

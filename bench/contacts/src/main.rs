@@ -4,7 +4,7 @@
 //!
 //! `cargo run --release -p bench-contacts -- DATE OUTPUT.jsonl PYTHON PEERS`, from the folder `bench`, after `make build`;
 //! `PYTHON` is an interpreter that has `directory/requirements.txt`, `PEERS` one that has `contacts/requirements.txt`, and
-//! Debian's `postgresql`, `postgresql-contrib`, `git` and `wrk` are installed.
+//! Debian's `postgresql`, `git` and `wrk` are installed.
 
 mod book;
 mod get;

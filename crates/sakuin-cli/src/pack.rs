@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -95,6 +96,7 @@ impl Pack {
         let options = self.options().progress(move |progress| {
             shown.set_length(progress.total);
             shown.set_position(progress.done);
+            ControlFlow::Continue(())
         });
         let mut builder = sakuin_pack::Builder::new(content.into(), options);
         let mut add = |key: &[u8], value: &[u8]| builder.add(key, value);

@@ -177,14 +177,18 @@ pub(crate) fn is_vcard(line: &Line<'_>, name: &str) -> bool {
     line.is(name) && line.value().trim().eq_ignore_ascii_case("VCARD")
 }
 
-/// Refuses what XML 1.0 cannot hold.
-fn check_characters(text: &str) -> Result<(), CardError> {
-    let is_good = |one: char| match one {
+/// Whether XML 1.0 can hold a character.
+pub fn is_xml_character(one: char) -> bool {
+    match one {
         '\t' | '\r' | '\n' => true,
         '\u{fffe}' | '\u{ffff}' => false,
         one => one >= ' ',
-    };
-    let Some(at) = text.find(|one| !is_good(one)) else { return Ok(()) };
+    }
+}
+
+/// Refuses what no answer in XML could hold.
+fn check_characters(text: &str) -> Result<(), CardError> {
+    let Some(at) = text.find(|one| !is_xml_character(one)) else { return Ok(()) };
     let line = 1 + text[..at].matches('\n').count();
     let character = text[at..].chars().next().map_or(0, u32::from);
     Err(CardError::Character { line, character })
@@ -236,10 +240,21 @@ impl ETag {
     }
 }
 
-/// With its quotes, as a header has it.
+impl ETag {
+    /// With its quotes, as a header has it.
+    pub fn header(&self) -> [u8; 34] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [b'"'; 34];
+        for (pair, byte) in text[1..33].chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        text
+    }
+}
+
 impl fmt::Display for ETag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{:032x}\"", u128::from_be_bytes(self.0))
+        formatter.write_str(std::str::from_utf8(&self.header()).unwrap_or_default())
     }
 }
 

@@ -404,7 +404,8 @@ impl Change<'_> {
         let (id, epoch) = (self.new_id(), self.root.commit);
         let name: Arc<str> = name.into();
         let header = Header { id, kind };
-        self.directory_mut().collections.insert((owner, name.clone()), header);
+        let homes = &mut self.directory_mut().collections;
+        homes.entry(owner).or_default().insert(name.clone(), header);
         self.root.collections.insert(id, Arc::new(Collection::new(id, kind, epoch)));
         self.rows.push(Row::NewCollection { id, owner, name, kind, epoch });
         Ok(id)
@@ -419,7 +420,9 @@ impl Change<'_> {
 
     fn forget_collection(&mut self, id: CollectionId) {
         let directory = self.directory_mut();
-        directory.collections.retain(|_, header| header.id != id);
+        for own in directory.collections.values_mut() {
+            own.retain(|_, header| header.id != id);
+        }
         directory.shares.retain(|(of, _), _| *of != id);
         self.root.collections.remove(&id);
         self.rows.extend([Row::Emptied(id), Row::NoCollection(id)]);

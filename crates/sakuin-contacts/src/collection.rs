@@ -293,7 +293,7 @@ impl Entry {
         content: Content,
     ) -> Entry {
         let (etag, size) = (ETag::of(bytes), bytes.len() as u64);
-        Entry { name, seq, modified, etag, size, body: Body::of(bytes, &content), content }
+        Entry { name, seq, modified, etag, size, body: Body::of(bytes.clone(), &content), content }
     }
 
     /// Its bytes, if memory has them; else the store is to be asked.
@@ -324,11 +324,11 @@ impl Content {
 }
 
 impl Body {
-    pub(crate) fn of(bytes: &Bytes, content: &Content) -> Body {
+    pub(crate) fn of(bytes: Bytes, content: &Content) -> Body {
         if bytes.len() <= BODY_BYTES_MAX {
-            return Body::Here(bytes.clone());
+            return Body::Here(bytes);
         }
-        let lean = match (content, std::str::from_utf8(bytes)) {
+        let lean = match (content, std::str::from_utf8(&bytes)) {
             (Content::Card { .. }, Ok(card)) => {
                 let short = lines(card).filter(|line| line.range.len() <= LEAN_LINE_BYTES_MAX);
                 short.map(|line| &card[line.range]).collect::<String>().into()

@@ -1,11 +1,11 @@
 //! Contacts, as whoever serves them has them: everything at a moment to look at, and changes of it.
 
-use std::{str::FromStr, sync::Arc, time::Duration};
+use std::{ops::Deref, str::FromStr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use sqlx::{
-    Any, Pool,
+    Any, ConnectOptions, Pool,
     any::{AnyConnectOptions, AnyPoolOptions},
 };
 use tokio::{
@@ -81,8 +81,8 @@ impl Contacts {
     }
 
     /// Everything as it is now, if memory is sure to know: who must not wait asks this first.
-    pub fn peek(&self) -> Option<Arc<Root>> {
-        (self.servers == Servers::One).then(|| self.published.load_full())
+    pub fn peek(&self) -> Option<impl Deref<Target = Arc<Root>>> {
+        (self.servers == Servers::One).then(|| self.published.load())
     }
 
     /// Everything as it is now. Of collections, those that somebody asked for before.
@@ -183,6 +183,8 @@ async fn connect(url: &str, is_sqlite: bool) -> Result<Pool<Any>, OpenError> {
     let options = AnyConnectOptions::from_str(&with_mode).ok().filter(|_| is_known);
     let shown = url.split_once("://").map_or(url, |(scheme, _)| scheme);
     let options = options.ok_or_else(|| OpenError::Url { url: format!("{shown}://…") })?;
+    // A large book that is read is no slow statement.
+    let options = options.disable_statement_logging();
     let pool = AnyPoolOptions::new()
         .max_connections(CONNECTIONS_MAX)
         .acquire_timeout(CONNECT_TIME_MAX)

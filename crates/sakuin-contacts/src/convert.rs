@@ -5,7 +5,7 @@ use bytes::Bytes;
 use calcard::vcard::{VCard, VCardVersion};
 
 use crate::{
-    card::{Card, CardError, Version, is_vcard},
+    card::{Card, CardError, Version, is_vcard, is_xml_character},
     edit::{Edit, edit},
     lines::{escaped, lines},
 };
@@ -70,8 +70,8 @@ pub fn rescued(bytes: &[u8], uid: &str) -> Result<Card, CardError> {
         Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
     };
     text.retain(|one| {
-        matches!(one, '\t' | '\r' | '\n')
-            || !(one.is_control() || matches!(one, '\u{fffe}' | '\u{ffff}'))
+        let is_space = matches!(one, '\t' | '\r' | '\n');
+        is_space || is_xml_character(one) && !one.is_control()
     });
     if !lines(&text).any(|line| is_vcard(&line, "END")) {
         return Err(CardError::Frame { wanted: "end with END:VCARD" });

@@ -169,8 +169,8 @@ impl Keeper {
         let mut root = Root::clone(&known);
         sql::refresh(&mut store, &mut root, &progress).await?;
         for id in missing {
-            let mut headers = root.directory.collections.values();
-            if let Some(header) = headers.find(|header| header.id == *id).copied()
+            let mut headers = root.directory.all_collections().map(|(_, _, header)| header);
+            if let Some(header) = headers.find(|header| header.id == *id)
                 && !root.collections.contains_key(id)
             {
                 let collection = sql::collection(&mut store, header).await?;

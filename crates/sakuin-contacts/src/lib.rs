@@ -11,7 +11,7 @@ mod lines;
 mod partial;
 mod table;
 
-pub use card::{Card, CardError, ETag, Version};
+pub use card::{Card, CardError, ETag, Version, is_xml_character};
 pub use collation::Collation;
 pub use convert::{converted, rescued, split};
 pub use edit::{Edit, card_of, edit};
@@ -41,7 +41,7 @@ pub use collection::{
 };
 pub use contacts::{Contacts, Servers};
 pub use error::{Error, OpenError};
-pub use people::{DEFAULT_BOOK, FILES, SignInError, UserError, Who};
+pub use people::{DEFAULT_BOOK, FILES, SignIn, SignInError, UserError, Who};
 pub use root::{AppToken, Directory, Header, Principal, Root};
 pub use session::SESSION_SECONDS;
 pub use sync::{Changed, Changes, SyncToken, UnknownToken};

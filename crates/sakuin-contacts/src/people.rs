@@ -69,7 +69,7 @@ const FAILURE_TIME: Duration = Duration::from_secs(3);
 /// What is remembered of who signed in.
 pub(crate) struct SignIns {
     key: [u8; 32],
-    remembered: Mutex<HashMap<[u8; 32], Remembered>>,
+    remembered: Mutex<HashMap<[u8; 32], SignIn>>,
     failures: Mutex<HashMap<String, (u32, Instant)>>,
     /// A password at a time for each core: they take memory.
     slots: Semaphore,
@@ -77,11 +77,29 @@ pub(crate) struct SignIns {
     nobody: String,
 }
 
-struct Remembered {
+/// That somebody has signed in, for as long as it counts.
+#[derive(Clone, Debug)]
+pub struct SignIn {
     principal: PrincipalId,
     version: u64,
     token: Option<[u8; 32]>,
     until: Instant,
+}
+
+impl SignIn {
+    /// Who it is, if it still counts: another password, a token that was revoked and some minutes end it.
+    pub fn holder<'r>(&self, root: &'r Root) -> Option<&'r Arc<Principal>> {
+        let principal = root.directory.principal_of(self.principal)?;
+        let is_same = principal.version == self.version && self.until > Instant::now();
+        let is_known = self.token.is_none_or(|hash| valid(&root.directory, &hash).is_some());
+        (is_same && is_known).then_some(principal)
+    }
+
+    fn who(&self, root: &Root) -> Option<Who> {
+        let principal = self.holder(root)?.clone();
+        let token = self.token.and_then(|hash| valid(&root.directory, &hash));
+        Some(Who { principal, is_read_only: token.is_some_and(|token| token.is_read_only) })
+    }
 }
 
 impl SignIns {
@@ -101,17 +119,7 @@ impl SignIns {
     }
 
     fn recall(&self, shown: &[u8; 32], root: &Root) -> Option<Who> {
-        let remembered = SignIns::lock(&self.remembered);
-        let found = remembered.get(shown).filter(|found| found.until > Instant::now())?;
-        let principal = root.directory.principal_of(found.principal)?;
-        if principal.version != found.version {
-            return None;
-        }
-        let is_read_only = match &found.token {
-            None => false,
-            Some(hash) => valid(&root.directory, hash)?.is_read_only,
-        };
-        Some(Who { principal: principal.clone(), is_read_only })
+        SignIns::lock(&self.remembered).get(shown)?.who(root)
     }
 
     fn remember(&self, shown: [u8; 32], who: &Who, token: Option<[u8; 32]>) {
@@ -125,7 +133,7 @@ impl SignIns {
                 remembered.clear();
             }
         }
-        remembered.insert(shown, Remembered { principal, version, token, until });
+        remembered.insert(shown, SignIn { principal, version, token, until });
     }
 
     /// How long a name must wait after its failures.
@@ -158,9 +166,9 @@ impl SignIns {
 }
 
 impl Contacts {
-    /// Who signs in with a password or a token, if that was looked at before: no waiting.
-    pub fn recall(&self, root: &Root, name: &str, secret: &str) -> Option<Who> {
-        self.sign_ins.recall(&self.shown(name, secret), root)
+    /// The sign-in with a password or a token that was looked at before: no waiting.
+    pub fn recall(&self, name: &str, secret: &str) -> Option<SignIn> {
+        SignIns::lock(&self.sign_ins.remembered).get(&self.shown(name, secret)).cloned()
     }
 
     /// Who signs in with a password or a token.

@@ -20,7 +20,7 @@ pub struct Directory {
     pub(crate) principals: BTreeMap<PrincipalId, Arc<Principal>>,
     pub(crate) names: BTreeMap<Arc<str>, PrincipalId>,
     /// By owner and name.
-    pub(crate) collections: BTreeMap<(PrincipalId, Arc<str>), Header>,
+    pub(crate) collections: BTreeMap<PrincipalId, BTreeMap<Arc<str>, Header>>,
     pub(crate) tokens: BTreeMap<[u8; 32], Arc<AppToken>>,
     /// What others than its owner may do with a collection.
     pub(crate) shares: BTreeMap<(CollectionId, PrincipalId), Rights>,
@@ -97,19 +97,19 @@ impl Directory {
 
     /// The collection of an owner with a name.
     pub fn collection(&self, owner: PrincipalId, name: &str) -> Option<Header> {
-        self.collections.get(&(owner, name.into())).copied()
+        self.collections.get(&owner)?.get(name).copied()
     }
 
     /// The collections of an owner, in the order of names.
     pub fn collections(&self, owner: PrincipalId) -> impl Iterator<Item = (&Arc<str>, Header)> {
-        let from = self.collections.range((owner, "".into())..);
-        let own = from.take_while(move |((of, _), _)| *of == owner);
-        own.map(|((_, name), header)| (name, *header))
+        let own = self.collections.get(&owner).into_iter().flatten();
+        own.map(|(name, header)| (name, *header))
     }
 
     /// Every collection with its owner and name.
     pub fn all_collections(&self) -> impl Iterator<Item = (PrincipalId, &Arc<str>, Header)> {
-        self.collections.iter().map(|((owner, name), header)| (*owner, name, *header))
+        let homes = self.collections.iter();
+        homes.flat_map(|(owner, own)| own.iter().map(|(name, header)| (*owner, name, *header)))
     }
 
     /// What others than its owner may do with a collection.

@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use bytes::Bytes;
+use futures_util::TryStreamExt;
 use sqlx::{
     Any, AnyConnection, Row as _,
     any::{AnyArguments, AnyRow},
@@ -70,7 +71,7 @@ pub(crate) async fn refresh(
     if to.directory > root.commit {
         root.directory = Arc::new(directory(store).await?);
         let known: BTreeSet<_> =
-            root.directory.collections.values().map(|header| header.id).collect();
+            root.directory.all_collections().map(|(_, _, header)| header.id).collect();
         root.collections.retain(|id, _| known.contains(id));
     }
     let changed = query("SELECT id, epoch, seq, floor FROM collection WHERE commits > $1")
@@ -117,14 +118,6 @@ async fn fill(store: &mut AnyConnection, collection: &mut Collection, row: &AnyR
 /// What changed in a collection since the last change that is known.
 async fn changes(store: &mut AnyConnection, collection: &mut Collection) -> Result<()> {
     let after = collection.seq.cast_signed();
-    let rows = query(
-        "SELECT name, seq, modified, etag, size, kind, detail, data FROM resource
-         WHERE collection = $1 AND seq > $2 ORDER BY seq",
-    )
-    .bind(collection.id)
-    .bind(after)
-    .fetch_all(&mut *store)
-    .await?;
     let removed =
         query("SELECT name, seq FROM removed WHERE collection = $1 AND seq > $2 ORDER BY seq")
             .bind(collection.id)
@@ -135,7 +128,15 @@ async fn changes(store: &mut AnyConnection, collection: &mut Collection) -> Resu
     for row in removed {
         collection.remove(&text(&row, "name")?, number(&row, "seq")?);
     }
-    for row in rows {
+    // One after another: all rows of a large book would take the room of another.
+    let mut rows = query(
+        "SELECT name, seq, modified, etag, size, kind, detail, data FROM resource
+         WHERE collection = $1 AND seq > $2 ORDER BY seq",
+    )
+    .bind(collection.id)
+    .bind(after)
+    .fetch(&mut *store);
+    while let Some(row) = rows.try_next().await? {
         collection.insert(Arc::new(entry(&row)?));
     }
     Ok(())
@@ -158,7 +159,7 @@ fn entry(row: &AnyRow) -> Result<Entry> {
         modified: row.try_get("modified")?,
         etag: etag.ok_or_else(|| damaged("etag of a resource"))?,
         size: number(row, "size")?,
-        body: Body::of(&bytes, &content),
+        body: Body::of(bytes, &content),
         content,
     })
 }
@@ -246,7 +247,8 @@ async fn directory(store: &mut AnyConnection) -> Result<Directory> {
             _ => return Err(damaged("kind of a collection")),
         };
         let header = Header { id: row.try_get("id")?, kind };
-        directory.collections.insert((row.try_get("owner")?, text(&row, "name")?), header);
+        let own = directory.collections.entry(row.try_get("owner")?).or_default();
+        own.insert(text(&row, "name")?, header);
     }
     Ok(directory)
 }

@@ -1,7 +1,7 @@
 //! Building a packed table: entries are collected in parts, values that keys share are found, and region after region
 //! is built and written. The bytes depend on what was added and in which order, not on memory, threads or time.
 
-use std::{borrow::Cow, collections::VecDeque, io, path::Path, thread};
+use std::{borrow::Cow, collections::VecDeque, io, ops::ControlFlow, path::Path, thread};
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -343,15 +343,17 @@ impl Builder {
                     index.add(&mut file, &region?)?;
                 }
             }
-            self.report(done);
+            self.report(done)?;
         }
         let header = index.write(&mut file)?;
         Ok(Draft { file, header, placed })
     }
 
-    fn report(&self, done: u64) {
-        if let Some(progress) = &self.options.progress {
-            progress(Progress { done, total: self.entries });
+    fn report(&self, done: u64) -> Result<(), BuildError> {
+        let told = self.options.progress.as_ref();
+        match told.map(|progress| progress(Progress { done, total: self.entries })) {
+            Some(ControlFlow::Break(())) => Err(BuildError::BrokenOff),
+            _ => Ok(()),
         }
     }
 }

@@ -78,6 +78,9 @@ pub enum BuildError {
     /// The perfect hash found no arrangement under any seed tried.
     #[error("no perfect hash was found for these keys")]
     NoPerfectHash,
+    /// The callback that is told of progress broke it off.
+    #[error("broken off")]
+    BrokenOff,
     /// What a callback of the caller reported.
     #[error("a section could not be made")]
     Section(#[source] Box<dyn std::error::Error + Send + Sync>),

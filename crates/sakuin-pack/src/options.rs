@@ -1,6 +1,6 @@
 //! How a table is built.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::ControlFlow, sync::Arc};
 
 /// What the values are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub struct Progress {
     pub total: u64,
 }
 
-pub(crate) type ProgressCallback = Arc<dyn Fn(Progress) + Send + Sync>;
+pub(crate) type ProgressCallback = Arc<dyn Fn(Progress) -> ControlFlow<()> + Send + Sync>;
 
 /// How to build: hash, key mode, duplicates, memory, threads.
 #[derive(Clone)]
@@ -130,8 +130,12 @@ impl Options {
         self
     }
 
-    /// Called now and then while the table is written.
-    pub fn progress(mut self, callback: impl Fn(Progress) + Send + Sync + 'static) -> Options {
+    /// Called now and then while the table is written, by the thread that writes it. A callback that breaks off ends
+    /// the build with [`crate::BuildError::BrokenOff`].
+    pub fn progress(
+        mut self,
+        callback: impl Fn(Progress) -> ControlFlow<()> + Send + Sync + 'static,
+    ) -> Options {
         self.progress = Some(Arc::new(callback));
         self
     }

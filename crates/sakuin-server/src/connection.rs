@@ -25,6 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::{
     Limits,
     counters::add,
+    dav::Signed,
     door::Service,
     event_loop::Local,
     http2::{Eager, Gathered},
@@ -235,7 +236,7 @@ async fn speak<S>(local: &Arc<Local>, watch: &Arc<Watch>, stream: S)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = Service { local: local.clone(), watch: watch.clone() };
+    let service = Service { local: local.clone(), watch: watch.clone(), signed: Signed::default() };
     let stream = Gathered::new(stream, watch.clone());
     let connection = local.http.serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);

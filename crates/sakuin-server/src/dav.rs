@@ -18,13 +18,14 @@ mod report;
 mod resource;
 mod xml;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header, request};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use sakuin_contacts::{
-    Change, Collection, CollectionId, Contacts, Principal, PropertyKey, Refused, Rights, Root, Who,
+    Change, Collection, CollectionId, Contacts, Principal, PropertyKey, Refused, Rights, Root,
+    SignIn, Who,
 };
 
 use crate::{
@@ -34,7 +35,7 @@ use crate::{
     reply::{read_body, utf8},
 };
 use condition::Conditions;
-use path::{Area, Place, Within};
+use path::{Area, Place, Within, plain_card};
 use property::{Resource, View, kind_of};
 use refusal::Refusal;
 use xml::Element;
@@ -75,26 +76,28 @@ impl Dav {
             || path == WELL_KNOWN
     }
 
-    /// An answer that needs no waiting: a card that memory has, for somebody it remembers.
+    /// An answer that needs no waiting: a card that memory has, for somebody it remembers. `signed` is of the
+    /// connection: most say the same with each of their requests.
     pub(crate) fn peek(
         &self,
         method: &Method,
         path: &str,
         headers: &HeaderMap,
+        signed: &Signed,
     ) -> Option<Response<Body>> {
         if *method != Method::GET && *method != Method::HEAD {
             return None;
         }
         let root = self.contacts.peek()?;
-        let (name, secret) = credentials(headers)?;
-        let who = self.contacts.recall(&root, &name, &secret)?;
-        let Ok(Place::In(within)) = Place::parse(&self.path, path) else { return None };
+        let (owner, book, card) = plain_card(&self.path, path)?;
+        let sign_in = signed.recall(&self.contacts, headers)?;
+        let who = sign_in.holder(&root)?;
         let directory = root.directory();
-        let owner = directory.principal(&within.owner)?.id;
-        let header = directory.collection(owner, &within.collection)?;
+        let owner = directory.principal(owner)?.id;
+        let header = directory.collection(owner, book)?;
         let collection = root.collection(header.id)?;
-        directory.rights(&who.principal, owner, header.id)?;
-        let entry = collection.entry(&within.path)?;
+        directory.rights(who, owner, header.id)?;
+        let entry = collection.entry(card)?;
         let bytes = entry.bytes().filter(|_| !entry.is_folder())?;
         resource::sent(entry, bytes.clone(), headers).ok()
     }
@@ -180,6 +183,29 @@ fn moved(status: StatusCode, to: &str) -> Response<Body> {
 fn is_browser(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|it| it.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+/// What was last shown on a connection, and who that was.
+#[derive(Default)]
+pub(crate) struct Signed(Mutex<Option<(HeaderValue, Weak<Contacts>, SignIn)>>);
+
+impl Signed {
+    fn recall(&self, contacts: &Arc<Contacts>, headers: &HeaderMap) -> Option<SignIn> {
+        let shown = headers.get(header::AUTHORIZATION)?;
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A reload may have opened another store.
+        let of_it = |of: &Weak<Contacts>| of.as_ptr() == Arc::as_ptr(contacts);
+        if let Some((before, of, sign_in)) = &*last
+            && of_it(of)
+            && before == shown
+        {
+            return Some(sign_in.clone());
+        }
+        let (name, secret) = credentials(headers)?;
+        let sign_in = contacts.recall(&name, &secret)?;
+        *last = Some((shown.clone(), Arc::downgrade(contacts), sign_in.clone()));
+        Some(sign_in)
+    }
 }
 
 /// Name and secret of `Authorization: Basic`.

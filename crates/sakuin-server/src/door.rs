@@ -21,6 +21,7 @@ use crate::{
     connection::{UnderWay, Watch},
     contacts,
     counters::Door,
+    dav,
     event_loop::Local,
     grpc,
     log::Line,
@@ -37,6 +38,7 @@ const URI_BYTES_MAX: usize = 8 << 10;
 pub(crate) struct Service {
     pub(crate) local: Arc<Local>,
     pub(crate) watch: Arc<Watch>,
+    pub(crate) signed: dav::Signed,
 }
 
 /// An answer, or what becomes one.
@@ -143,7 +145,9 @@ impl Service {
         }
         if let Some(dav) = serving.dav.as_ref().filter(|dav| dav.has(uri.path())) {
             *door = Door::Dav;
-            if let Some(response) = dav.peek(request.method(), uri.path(), request.headers()) {
+            if let Some(response) =
+                dav.peek(request.method(), uri.path(), request.headers(), &self.signed)
+            {
                 return Step::Now(response);
             }
             let request = lent.take().map(axum::body::Body::new);

@@ -1,4 +1,4 @@
-use std::{fs, path::Path};
+use std::{fs, ops::ControlFlow, path::Path};
 
 use sakuin_pack::{
     BuildError, Builder, Content, Duplicates, Hash, Keys, Options, Table, TableOptions, ValueId,
@@ -192,6 +192,17 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 #[test]
+fn a_build_that_is_broken_off_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder =
+        Builder::new(Content::Text, Options::new().progress(|_| ControlFlow::Break(())));
+    builder.add(b"a", b"1").unwrap();
+    let broken = builder.write(folder.path().join("t.skn"));
+    assert!(matches!(broken, Err(BuildError::BrokenOff)), "{broken:?}");
+    assert!(is_empty(folder.path()));
+}
+
+#[test]
 fn reports_progress_and_facts() {
     use std::sync::{
         Arc,
@@ -203,6 +214,7 @@ fn reports_progress_and_facts() {
         .progress(move |progress| {
             assert!(progress.done <= progress.total);
             watcher.fetch_max(progress.done, Ordering::Relaxed);
+            ControlFlow::Continue(())
         })
         .keys(Keys::Exact);
     let entries = [("a", "1"), ("b", "2"), ("c", "3")];

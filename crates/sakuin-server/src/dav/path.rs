@@ -112,6 +112,18 @@ impl Place {
     }
 }
 
+/// Owner, book and name of a card's address in which nothing is encoded; what is not plain is parsed as a whole.
+pub(crate) fn plain_card<'a>(
+    prefix: &str,
+    address: &'a str,
+) -> Option<(&'a str, &'a str, &'a str)> {
+    let rest = address.strip_prefix(prefix)?.strip_prefix("books/")?;
+    let (owner, rest) = rest.split_once('/')?;
+    let (book, card) = rest.split_once('/')?;
+    (!rest.contains('%') && !owner.contains('%') && !card.contains('/'))
+        .then_some((owner, book, card))
+}
+
 impl Within {
     /// The address, with a slash at its end or not.
     pub(crate) fn href(&self, prefix: &str, is_collection: bool) -> String {

@@ -614,9 +614,12 @@ pub(crate) fn sync_token(collection: &Collection) -> String {
 pub(crate) const SYNC: &str = "http://sakuin/ns/sync/";
 
 /// The type of a resource's bytes.
+/// The type of every card.
+pub(crate) const CARD_TYPE: &str = "text/vcard; charset=utf-8";
+
 pub(crate) fn content_type(entry: &Entry) -> &str {
     match &entry.content {
-        Content::Card { .. } => "text/vcard; charset=utf-8",
+        Content::Card { .. } => CARD_TYPE,
         Content::File { content_type } if !content_type.is_empty() => content_type,
         _ => "application/octet-stream",
     }

@@ -12,7 +12,7 @@ use super::{
     condition::{Conditions, Depth, path_of},
     empty,
     path::{Area, Place},
-    property::{Resource, content_type, http_date},
+    property::{CARD_TYPE, Resource, content_type, http_date},
     refusal::Refusal,
     xml::{CARD, DAV, Element},
 };
@@ -38,14 +38,15 @@ pub(super) fn sent(
         false => Response::new(Body::from(bytes)),
     };
     let own = response.headers_mut();
-    own.insert(header::ETAG, header_of(&etag.to_string())?);
+    own.reserve(HEADERS);
+    own.insert(header::ETAG, HeaderValue::from_bytes(&etag.header()).expect("it is ASCII"));
     own.insert(header::LAST_MODIFIED, header_of(&http_date(entry.modified))?);
     own.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     if is_other || matches!(entry.content, Content::Card { .. }) {
         own.insert(header::VARY, HeaderValue::from_static("accept"));
     }
     if !is_known {
-        own.insert(header::CONTENT_TYPE, header_of(content_type(entry))?);
+        own.insert(header::CONTENT_TYPE, type_of(entry)?);
         // Whatever was put here, no browser takes it for a page of this site.
         own.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         own.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
@@ -65,6 +66,16 @@ fn version_of(headers: &HeaderMap, entry: &Entry) -> Option<Version> {
     });
     let wanted: Vec<Version> = wanted.collect();
     (!wanted.contains(&own)).then(|| wanted.first().copied())?
+}
+
+/// How many headers an answer has, with those of the connection.
+const HEADERS: usize = 12;
+
+fn type_of(entry: &Entry) -> Result<HeaderValue, Refusal> {
+    match &entry.content {
+        Content::Card { .. } => Ok(HeaderValue::from_static(CARD_TYPE)),
+        _ => header_of(content_type(entry)),
+    }
 }
 
 fn header_of(text: &str) -> Result<HeaderValue, Refusal> {

@@ -8,6 +8,7 @@ use quick_xml::{
     events::{BytesStart, Event},
     name::{NamespaceResolver, ResolveResult},
 };
+use sakuin_contacts::is_xml_character;
 
 /// The namespace of WebDAV.
 pub(crate) const DAV: &str = "DAV:";
@@ -46,6 +47,7 @@ pub(crate) enum Node {
 impl Element {
     /// The one element of a document.
     pub(crate) fn parse(text: &str) -> Result<Element, String> {
+        check_characters(text)?;
         let mut reader = NsReader::from_str(text);
         reader.resolver_mut().set_max_namespace_bindings(BINDINGS_MAX);
         // What is read lies in an element without a name.
@@ -84,7 +86,10 @@ impl Element {
                 Event::GeneralRef(of) => {
                     let one = of.resolve_char_ref().map_err(|error| error.to_string())?;
                     let one = one.or_else(|| entity(&of)).ok_or("it has an entity of its own")?;
-                    last(&mut open).push_text(one.encode_utf8(&mut [0; 4]));
+                    let mut place = [0; 4];
+                    let one = one.encode_utf8(&mut place);
+                    check_characters(one)?;
+                    last(&mut open).push_text(one);
                 }
                 Event::DocType(_) => return Err("it has a document type".to_owned()),
                 Event::Comment(_) | Event::PI(_) | Event::Decl(_) => {}
@@ -107,11 +112,8 @@ impl Element {
         start: &BytesStart<'_>,
         resolver: &NamespaceResolver,
     ) -> Result<Element, String> {
-        let mut element = Element {
-            namespace,
-            name: start.local_name().into_inner().to_owned(),
-            ..Element::default()
-        };
+        let name = named(start.local_name().into_inner())?;
+        let mut element = Element { namespace, name, ..Element::default() };
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| error.to_string())?;
             if attribute.key.as_namespace_binding().is_some() {
@@ -128,9 +130,10 @@ impl Element {
             let value = attribute
                 .normalized_value(XmlVersion::Implicit1_0)
                 .map_err(|error| error.to_string())?;
+            check_characters(&value)?;
             element.attributes.push(Attribute {
                 namespace,
-                name: name.into_inner().to_owned(),
+                name: named(name.into_inner())?,
                 value: value.into_owned(),
             });
         }
@@ -194,17 +197,17 @@ impl Element {
     fn write(&self, out: &mut String, outer: Option<&str>) {
         let _ = write!(out, "<{}", self.name);
         if outer != Some(&self.namespace) {
-            let _ = write!(out, " xmlns=\"{}\"", escaped(&self.namespace));
+            let _ = write!(out, " xmlns=\"{}\"", in_quotes(&self.namespace));
         }
         for (number, Attribute { namespace, name, value }) in self.attributes.iter().enumerate() {
-            let value = escaped(value);
+            let value = in_quotes(value);
             let _ = match namespace.as_str() {
                 "" => write!(out, " {name}=\"{value}\""),
                 XML => write!(out, " xml:{name}=\"{value}\""),
                 namespace => write!(
                     out,
                     " xmlns:a{number}=\"{}\" a{number}:{name}=\"{value}\"",
-                    escaped(namespace)
+                    in_quotes(namespace)
                 ),
             };
         }
@@ -271,9 +274,33 @@ pub(crate) fn push_escaped(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
+/// Refuses what XML cannot hold, however it is written.
+fn check_characters(text: &str) -> Result<(), String> {
+    match text.chars().find(|one| !is_xml_character(*one)) {
+        Some(one) => Err(format!("it has the control character U+{:04X}", u32::from(one))),
+        None => Ok(()),
+    }
+}
+
+/// The value of an attribute: what a reader would take for a plain space is written so that it does not.
+fn in_quotes(text: &str) -> String {
+    escaped(text).replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
+/// A name without a prefix, as far as readers agree on names.
+fn named(name: &str) -> Result<String, String> {
+    let is_first = |one: char| one.is_alphabetic() || one == '_';
+    let is_later = |one: char| is_first(one) || one.is_alphanumeric() || matches!(one, '-' | '.');
+    match name.starts_with(is_first) && name.chars().all(is_later) {
+        true => Ok(name.to_owned()),
+        false => Err(format!("`{name}` is no name")),
+    }
+}
+
 /// A namespace as it is meant: it is told as it is written.
 fn unescaped(namespace: &str) -> Result<String, String> {
     let meant = quick_xml::escape::unescape(namespace).map_err(|error| error.to_string())?;
+    check_characters(&meant)?;
     Ok(meant.into_owned())
 }
 
@@ -312,10 +339,10 @@ mod tests {
 
     #[test]
     fn what_is_read_and_written_means_the_same() {
-        let text = "<?xml version=\"1.0\"?><!-- c --><a:x xmlns:a='u:a' xmlns='u:d>&amp;' b='1 &lt;' a:c='2' xml:lang='en'>t\r\n&#13;\
+        let text = "<?xml version=\"1.0\"?><!-- c --><a:x xmlns:a='u:a' xmlns='u:d>&amp;' b='1 &lt;&#10;&#9;' a:c='2' xml:lang='en'>t\r\n&#13;\
             <y/><![CDATA[<&]]><a:z xmlns:a='u:other'>&amp;</a:z></a:x>\n";
         let read = Element::parse(text).unwrap();
-        assert!(read.is("u:a", "x") && read.attribute("b") == Some("1 <"));
+        assert!(read.is("u:a", "x") && read.attribute("b") == Some("1 <\n\t"));
         assert_eq!(read.text(), "t\n\r<&");
         assert!(
             read.child("u:d>&", "y").is_some() && read.child("u:other", "z").unwrap().text() == "&"
@@ -339,6 +366,15 @@ mod tests {
             "<a b='&c;'/>",
             "<a xmlns='&c;'/>",
             "<a>&#0;</a>",
+            "<a>&#x1;</a>",
+            "<a:b:c xmlns:a='x'/>",
+            "<a\"b/>",
+            "<-a/>",
+            "<a b&='1'/>",
+            "<a b='&#1;'/>",
+            "<a xmlns='&#1;'/>",
+            "<a>\0</a>",
+            "<a b='\u{8}'/>",
             "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>",
             &deep,
             &format!("<a{names}/>"),

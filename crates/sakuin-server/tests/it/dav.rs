@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::{
     live_http::send,
-    support::{Answer, Running, Small, limits},
+    support::{Answer, Running, Small, agent, limits},
 };
 
 /// A server with contacts of `ada`, `bob` and an admin.
@@ -620,4 +620,29 @@ fn no_route_of_a_table_hides_contacts() {
     let text = "[contacts]\nstore = \"sqlite://contacts.db\"\npath = \"/contacts/dav/\"\n";
     let refused = Config::parse(text, "test.toml", Path::new("")).unwrap_err();
     assert!(refused.hint().unwrap().contains("the pages for people are there"));
+}
+
+/// A connection is remembered for who showed what on it, and for nobody and nothing else.
+#[test]
+fn a_connection_that_is_kept_is_nobodys() {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let served = served();
+    served.put("1.vcf", &card("a", ""));
+    let agent = agent();
+    let get = |name: &str, password: &str| {
+        let authorization = format!("Basic {}", STANDARD.encode(format!("{name}:{password}")));
+        let url = format!("http://{}{BOOK}1.vcf", served.running.address);
+        let request = ureq::http::Request::get(url).header("authorization", authorization);
+        let answer = Answer::read(agent.run(request.body(()).unwrap()).unwrap());
+        answer.status
+    };
+    for _ in 0..3 {
+        assert_eq!(get("ada", "ada's"), 200);
+    }
+    assert_eq!([get("bob", "bob's"), get("ada", "bob's"), get("ada", "ada's")], [404, 401, 200]);
+    served.contacts.block_on(served.contacts.set_password("ada", "new")).unwrap();
+    while get("ada", "ada's") == 200 {
+        std::thread::yield_now();
+    }
+    assert_eq!([get("ada", "ada's"), get("ada", "new"), get("ada", "new")], [401, 200, 200]);
 }
