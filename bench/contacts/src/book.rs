@@ -31,8 +31,18 @@ fn pick(names: &[&'static str], number: usize) -> &'static str {
 }
 
 const GIVEN: [&str; 12] = [
-    "Ada", "Bruno", "Chiara", "David", "Emma", "Felix", "Greta", "Hugo", "Ida", "Jonas", "Klara", "Liam",
+    "Ada", "Bruno", "Chiara", "David", "Emma", "Felix", "Greta", "Hugo", "Ida", "Jonas", "Klara",
+    "Liam",
 ];
 const FAMILY: [&str; 10] = [
-    "Ackermann", "Brandt", "Castelli", "Dubois", "Eriksson", "Fischer", "Gruber", "Haddad", "Ito", "Jansen",
+    "Ackermann",
+    "Brandt",
+    "Castelli",
+    "Dubois",
+    "Eriksson",
+    "Fischer",
+    "Gruber",
+    "Haddad",
+    "Ito",
+    "Jansen",
 ];

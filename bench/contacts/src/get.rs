@@ -112,7 +112,11 @@ pub fn measure(sampler: &mut Sampler, python: &str, peers: &str) {
             sampler.samples(row, unit, PGBENCH, &benched[at]);
         }
     }
-    for (subject, queries) in subjects.iter().zip(&queries).filter(|(it, _)| it.name.contains("SQL") || it.name.contains("sql")) {
+    for (subject, queries) in subjects
+        .iter()
+        .zip(&queries)
+        .filter(|(it, _)| it.name.contains("SQL") || it.name.contains("sql"))
+    {
         sampler.samples(QUERIES, "", subject.name, queries);
     }
     // Of a laptop, by a meter at its plug: 7 W at 4,223 requests/s, 10 W at 2,992.
@@ -176,7 +180,10 @@ fn write_script(file: &Path, subject: &Subject<'_>) {
 /// How many transactions the cluster has committed.
 fn transactions(postgres: &Postgres) -> f64 {
     let sql = "select sum(xact_commit) from pg_stat_database";
-    let told = postgres.ask("psql", &["--dbname", &postgres.url(), "--tuples-only", "--no-align", "--command", sql]);
+    let told = postgres.ask(
+        "psql",
+        &["--dbname", &postgres.url(), "--tuples-only", "--no-align", "--command", sql],
+    );
     told.trim().parse().expect("a number")
 }
 
@@ -187,12 +194,25 @@ fn pgbench(postgres: &Postgres) -> (f64, f64) {
     let (clients, seconds) = (CLIENTS.to_string(), SECONDS.to_string());
     let told = postgres.ask(
         "pgbench",
-        &["--select-only", "--protocol=prepared", "--client", &clients, "--jobs=2", "--time", &seconds, &postgres.url()],
+        &[
+            "--select-only",
+            "--protocol=prepared",
+            "--client",
+            &clients,
+            "--jobs=2",
+            "--time",
+            &seconds,
+            &postgres.url(),
+        ],
     );
     let used = process() - before;
     let number = |label: &str| {
         let line = told.lines().find(|line| line.starts_with(label)).expect("pgbench says so");
-        line[label.len()..].split_whitespace().next().and_then(|it| it.parse::<f64>().ok()).expect("a number")
+        line[label.len()..]
+            .split_whitespace()
+            .next()
+            .and_then(|it| it.parse::<f64>().ok())
+            .expect("a number")
     };
     let count = number("number of transactions actually processed: ");
     (number("tps = "), used.microseconds_each(count))

@@ -107,7 +107,8 @@ fn puts(served: &Served, first: usize) -> f64 {
             scope.spawn(|| {
                 while start.elapsed() < WRITING {
                     let number = next.fetch_add(1, Relaxed);
-                    let (status, _) = served.ask("PUT", &served.card_path(number), "0", &card(number));
+                    let (status, _) =
+                        served.ask("PUT", &served.card_path(number), "0", &card(number));
                     assert!(matches!(status, 201 | 204), "{status}");
                 }
             });

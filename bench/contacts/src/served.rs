@@ -84,25 +84,35 @@ impl Served {
 /// Ours, over a store, with a packed table of the same cards beside the book.
 pub fn sakuin(folder: &Path, store: &str, more: &str, cards: usize) -> Served {
     let config = folder.join("sakuin.toml");
-    let pairs = (0..cards).map(|number| serde_json::json!([format!("card-{number}.vcf"), card(number)]));
+    let pairs =
+        (0..cards).map(|number| serde_json::json!([format!("card-{number}.vcf"), card(number)]));
     let pairs: Vec<_> = pairs.map(|pair| pair.to_string()).collect();
     fs::write(folder.join("cards.jsonl"), pairs.join("\n")).expect("a file");
     let file = |name: &str| folder.join(name).display().to_string();
-    run(SAKUIN, &["pack", &file("cards.jsonl"), "--output", &file("cards.skn"), "--content-type", "text"], "");
+    run(
+        SAKUIN,
+        &["pack", &file("cards.jsonl"), "--output", &file("cards.skn"), "--content-type", "text"],
+        "",
+    );
     let text = format!(
         "[server]\nlisten = \"127.0.0.1:0\"\n[contacts]\nstore = \"{store}\"\n{more}\
          [tables.cards]\nkind = \"packed\"\nfile = \"cards.skn\"\nroute = \"/cards/{{key}}\"\n"
     );
     fs::write(&config, text).expect("a file");
     let config = config.display().to_string();
-    run(SAKUIN, &["contacts", "user", "add", "ada", "--password-stdin", "--config", &config], "secret\n");
+    run(
+        SAKUIN,
+        &["contacts", "user", "add", "ada", "--password-stdin", "--config", &config],
+        "secret\n",
+    );
     let served = serve_sakuin(&config);
     std::thread::scope(|scope| {
         for part in 0..64 {
             let served = &served;
             scope.spawn(move || {
                 for number in (part..cards).step_by(64) {
-                    let (status, answer) = served.ask("PUT", &served.card_path(number), "0", &card(number));
+                    let (status, answer) =
+                        served.ask("PUT", &served.card_path(number), "0", &card(number));
                     assert_eq!(status, 201, "{}", String::from_utf8_lossy(&answer));
                 }
             });
@@ -153,13 +163,25 @@ pub fn xandikos(peers: &str, folder: &Path, cards: usize) -> Served {
     let port = free_port();
     let directory = folder.join("dav").display().to_string();
     let port_text = port.to_string();
-    let arguments = ["-m", "xandikos", "serve", "--defaults", "--directory", &directory, "--port", &port_text, "--listen-address", "127.0.0.1"];
+    let arguments = [
+        "-m",
+        "xandikos",
+        "serve",
+        "--defaults",
+        "--directory",
+        &directory,
+        "--port",
+        &port_text,
+        "--listen-address",
+        "127.0.0.1",
+    ];
     let home = format!("HOME={}", folder.display());
     let start = || {
         let arguments = [&[&*home, peers][..], &arguments[..]].concat();
         Server::start("0,1", port, "env", &arguments)
     };
-    let served = Served::new(start(), format!("http://127.0.0.1:{port}"), "/user/contacts/addressbook/");
+    let served =
+        Served::new(start(), format!("http://127.0.0.1:{port}"), "/user/contacts/addressbook/");
     // It makes its books when it is first asked.
     let deadline = Instant::now() + Duration::from_secs(20);
     let book = folder.join("dav/user/contacts/addressbook");
@@ -172,7 +194,11 @@ pub fn xandikos(peers: &str, folder: &Path, cards: usize) -> Served {
     let book = book.display().to_string();
     run("git", &["-C", &book, "add", "."], "");
     let who = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
-    run("git", &[&["-C", &book][..], &who, &["commit", "--quiet", "--message", "filled"]].concat(), "");
+    run(
+        "git",
+        &[&["-C", &book][..], &who, &["commit", "--quiet", "--message", "filled"]].concat(),
+        "",
+    );
     Served::new(start(), format!("http://127.0.0.1:{port}"), "/user/contacts/addressbook/")
 }
 
@@ -186,7 +212,8 @@ fn fill(folder: &Path, cards: usize) {
 pub fn run(program: &str, arguments: &[&str], input: &str) {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().unwrap_or_else(|error| panic!("{program} does not start: {error}"));
+    let mut child =
+        command.spawn().unwrap_or_else(|error| panic!("{program} does not start: {error}"));
     let mut to = child.stdin.take().expect("it is piped");
     std::io::Write::write_all(&mut to, input.as_bytes()).expect("it reads");
     drop(to);
