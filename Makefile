@@ -26,7 +26,7 @@ FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
 PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=$(PROTO)
 
-.PHONY: run build dictionaries tools test bench bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test test-python bench bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -48,6 +48,19 @@ endif
 
 test: tools
 	cargo test --workspace --locked
+	$(MAKE) test-python
+
+# The wheel, installed into an environment of its own; the tests ask the command for a dictionary.
+test-python:
+	@scripts/install python3-venv
+	cargo build --locked --package sakuin-cli
+	test -d target/python-test || python3 -m venv target/python-test
+	target/python-test/bin/pip install --quiet --requirement bindings/python/tests/requirements.txt
+	cd bindings/python && CARGO_TARGET_DIR=$(CURDIR)/target/python \
+	    $(CURDIR)/target/python-test/bin/maturin build --quiet --locked --profile dev --out $(CURDIR)/target/wheels
+	target/python-test/bin/pip install --quiet --force-reinstall --no-index target/wheels/sakuin-*.whl
+	cd bindings/python && ../../target/python-test/bin/python -m pytest -p no:cacheprovider
+	cd bindings/python && ../../target/python-test/bin/python -m mypy --cache-dir $(CURDIR)/target/mypy tests/typed.py
 
 tools: target/grpcurl target/grpc-python target/vdirsyncer
 	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck litmus
@@ -158,7 +171,9 @@ fuzz:
 fmt:
 	cargo fmt
 	cd bench && cargo fmt
+	cd bindings/python && cargo fmt
 
 lint:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cd bindings/python && CARGO_TARGET_DIR=$(CURDIR)/target/python cargo clippy --locked -- -D warnings

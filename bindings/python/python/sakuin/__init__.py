@@ -1,0 +1,22 @@
+"""Packed tables, read in place.
+
+    >>> import sakuin
+    >>> sakuin.pack({"tokyo": 13960000, "osaka": 2753000}, "cities.skn")["keys"]
+    2
+    >>> cities = sakuin.open("cities.skn")
+    >>> cities["osaka"]
+    2753000
+
+`open` gives a `Table`, which is an immutable mapping; `pack` writes one. Errors are in `sakuin.errors`, the words of
+Japanese texts in `sakuin.japanese`.
+"""
+
+from collections.abc import Mapping
+
+from . import errors
+from ._sakuin import Table, __version__, open, pack
+from .errors import Error
+
+Mapping.register(Table)
+
+__all__ = ["Error", "Table", "__version__", "errors", "open", "pack"]
