@@ -26,7 +26,7 @@ FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
 PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=$(PROTO)
 
-.PHONY: run build dictionaries tools test test-python bench bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test test-python ruby test-ruby bench bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -48,7 +48,7 @@ endif
 
 test: tools
 	cargo test --workspace --locked
-	$(MAKE) test-python
+	$(MAKE) test-python test-ruby
 
 # The wheel, installed into an environment of its own; the tests ask the command for a dictionary.
 test-python:
@@ -85,6 +85,15 @@ target/vdirsyncer: $(CONTACTS)/requirements.txt $(CONTACTS)/mixin.py
 	rm -rf $@/source && mkdir $@/source && tar -xzf $@/sdist/vdirsyncer-*.tar.gz -C $@/source --strip-components 1
 	install -D $(CONTACTS)/mixin.py $@/source/tests/storage/servers/sakuin/__init__.py
 	touch $@
+
+# The extension of Ruby, beside the rest of its library; libclang reads Ruby's headers.
+ruby:
+	@scripts/install ruby ruby-dev libclang-dev build-essential
+	cd bindings/ruby && CARGO_TARGET_DIR=$(CURDIR)/target/ruby cargo build --locked
+	cp target/ruby/debug/libsakuin_ruby.so bindings/ruby/lib/sakuin/sakuin_ruby.so
+
+test-ruby: ruby
+	cd bindings/ruby && ruby -w -I lib -I test -e 'Dir["test/test_*.rb"].each { |file| require "./#{file}" }'
 
 bench: $(READER)/japanese.skn
 	@scripts/install wrk python3
@@ -172,8 +181,11 @@ fmt:
 	cargo fmt
 	cd bench && cargo fmt
 	cd bindings/python && cargo fmt
+	cd bindings/ruby && cargo fmt
 
 lint:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cd bindings/python && CARGO_TARGET_DIR=$(CURDIR)/target/python cargo clippy --locked -- -D warnings
+	@scripts/install ruby ruby-dev libclang-dev
+	cd bindings/ruby && CARGO_TARGET_DIR=$(CURDIR)/target/ruby cargo clippy --locked -- -D warnings

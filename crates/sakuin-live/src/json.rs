@@ -235,6 +235,7 @@ mod tests {
         check("float", "1", Value::Float(1.0));
         check("float", "5e-324", Value::Float(5e-324));
         check("float", "1.7976931348623157e308", Value::Float(f64::MAX));
+        check("float", "9.334205788342693e61", Value::Float(9.334205788342693e61));
         check("float", "2.2250738585072011e-308", Value::Float(2.225073858507201e-308));
         check("bool", "true", Value::Bool(true));
         check("time", "\"2026-11-20T12:00:00.000001Z\"", Value::Time(1_795_176_000_000_001));
