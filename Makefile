@@ -26,7 +26,7 @@ FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
 PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=$(PROTO)
 
-.PHONY: run build dictionaries tools test test-python ruby test-ruby bench bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test test-python ruby test-ruby bench bench-cache bench-serve bench-directory bench-contacts bench-settings bench-live bench-nearest bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -92,15 +92,22 @@ ruby:
 	cd bindings/ruby && CARGO_TARGET_DIR=$(CURDIR)/target/ruby cargo build --locked
 	cp target/ruby/debug/libsakuin_ruby.so bindings/ruby/lib/sakuin/sakuin_ruby.so
 
+# The gem, installed into a home of its own.
 test-ruby: ruby
-	cd bindings/ruby && ruby -w -I lib -I test -e 'Dir["test/test_*.rb"].each { |file| require "./#{file}" }'
+	rm -rf target/gems bindings/ruby/*.gem
+	cd bindings/ruby && gem build --silent sakuin.gemspec
+	gem install --silent --local --no-document --install-dir target/gems bindings/ruby/sakuin-*.gem
+	cd bindings/ruby && GEM_PATH=$(CURDIR)/target/gems:$$(gem env gempath) \
+	    ruby -w -I test -e 'Dir["test/test_*.rb"].each { |file| require "./#{file}" }'
+	cd bindings/ruby && ruby -r rbs -r rbs/cli \
+	    -e 'RBS::CLI.new(stdout: $$stdout, stderr: $$stderr).run(%w[-r pathname -I sig validate --silent])'
 
 bench: $(READER)/japanese.skn
 	@scripts/install wrk python3
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-cache bench-serve bench-directory bench-contacts bench-live bench-nearest bench-report
+	$(MAKE) bench-cache bench-serve bench-directory bench-contacts bench-settings bench-live bench-nearest bench-report
 
 # The strategies of cached tables; some six minutes.
 bench-cache:
@@ -131,6 +138,19 @@ bench-contacts: build
 	    bench/target/$${part%:*}/bin/pip install --quiet --requirement bench/$${part#*:}/requirements.txt; done
 	cd bench && target/release/bench-contacts $(TODAY) record/$(TODAY)-contacts.jsonl \
 	    target/python/bin/python target/contacts-python/bin/python
+
+# 100,000 settings read from Ruby and from Python, in every way a team tried; some four minutes.
+bench-settings:
+	@scripts/install ruby ruby-dev libclang-dev ruby-msgpack ruby-google-protobuf python3-venv
+	cd bindings/ruby && CARGO_TARGET_DIR=$(CURDIR)/target/ruby cargo build --release --locked
+	rm -rf target/ruby/lib && cp -r bindings/ruby/lib target/ruby/lib
+	cp target/ruby/release/libsakuin_ruby.so target/ruby/lib/sakuin/sakuin_ruby.so
+	test -d bench/target/settings-python || python3 -m venv bench/target/settings-python
+	bench/target/settings-python/bin/pip install --quiet --requirement bench/settings/requirements.txt
+	bench/target/settings-python/bin/pip install --quiet --force-reinstall bindings/python
+	ruby -I target/ruby/lib bench/settings/settings.rb $(TODAY) bench/target/settings > bench/record/$(TODAY)-settings.jsonl
+	bench/target/settings-python/bin/python bench/settings/settings.py $(TODAY) bench/target/settings \
+	    >> bench/record/$(TODAY)-settings.jsonl
 
 # Live tables in process and over gRPC, beside the original question's servers; some ten minutes. One part into a
 # file of its own:   cd bench && target/release/bench-live 2026-11-20 search.jsonl search

@@ -66,7 +66,15 @@ def test_what_iterators_and_callbacks_raise_is_raised(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_control_c_breaks_off(tmp_path):
+@pytest.fixture
+def control_c():
+    """Python's own answer to Ctrl-C, which a program that was started in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_control_c_breaks_off(tmp_path, control_c):
     with pytest.raises(KeyboardInterrupt):
         sakuin.pack(many(10), tmp_path / "t.skn", progress=lambda *_: signal.raise_signal(signal.SIGINT))
 

@@ -13,10 +13,9 @@ require "json"
 require_relative "sakuin/errors"
 require_relative "sakuin/sakuin_ruby"
 require_relative "sakuin/table"
+require_relative "sakuin/version"
 
 module Sakuin
-  VERSION = "0.1.0"
-
   # Opens a packed table. What it costs does not depend on its size.
   def self.open(path, verify: false)
     Table._open(File.path(path), verify).freeze

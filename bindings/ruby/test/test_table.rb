@@ -50,7 +50,7 @@ class TestTable < Minitest::Test
       assert_predicate Process.wait2(child).last, :success?
       script = 'require "sakuin"; table = Sakuin.open("cities.skn"); Warning[:experimental] = false; ' \
                'puts Ractor.new(table) { |shared| shared.dig("tokyo", "people", 0) }.take'
-      assert_equal "13960000\n", IO.popen([Gem.ruby, *$LOAD_PATH.map { |path| "-I#{path}" }, "-e", script], &:read)
+      assert_equal "13960000\n", IO.popen([Gem.ruby, "-e", script], &:read)
     end
   end
 
