@@ -184,9 +184,12 @@ pss = lambda do |way|
     stop, stopped = IO.pipe
     id = fork do
       [told, stopped].each(&:close)
-      # Who has no table makes as many strings, which is what getting costs.
       table = open_one.(way) if way
-      keys.each { |key| way ? way.get.(table, key) : all[key].dup }
+      # What getting leaves behind is no part of the table: it is collected before there is much of it.
+      keys.each_slice(1_000) do |some|
+        some.each { |key| way.get.(table, key) } if way
+        GC.start(full_mark: false)
+      end
       GC.start
       tell.write("ready")
       tell.close
