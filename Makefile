@@ -53,7 +53,7 @@ test: tools
 # The wheel, installed into an environment of its own; the tests ask the command for a dictionary.
 test-python:
 	@scripts/install python3-venv
-	cargo build --locked --package sakuin-cli
+	test -x target/debug/sakuin || cargo build --locked --package sakuin-cli
 	test -d target/python-test || python3 -m venv target/python-test
 	target/python-test/bin/pip install --quiet --requirement bindings/python/tests/requirements.txt
 	cd bindings/python && CARGO_TARGET_DIR=$(CURDIR)/target/python \
