@@ -120,8 +120,9 @@ pub(crate) fn plain_card<'a>(
     let rest = address.strip_prefix(prefix)?.strip_prefix("books/")?;
     let (owner, rest) = rest.split_once('/')?;
     let (book, card) = rest.split_once('/')?;
-    (!rest.contains('%') && !owner.contains('%') && !card.contains('/'))
-        .then_some((owner, book, card))
+    // Plain files are in a collection without a name, which is no book.
+    let is_plain = !book.is_empty() && !card.contains('/') && !address.contains('%');
+    is_plain.then_some((owner, book, card))
 }
 
 impl Within {

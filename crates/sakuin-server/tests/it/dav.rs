@@ -646,3 +646,16 @@ fn a_connection_that_is_kept_is_nobodys() {
     }
     assert_eq!([get("ada", "ada's"), get("ada", "new"), get("ada", "new")], [401, 200, 200]);
 }
+
+#[test]
+fn an_address_with_an_empty_segment_is_nothings() {
+    let served = served();
+    let file = served.ask("PUT", "/dav/files/ada/x", &[], "a file");
+    assert_eq!((file.status, served.ask("GET", "/dav/files/ada/x", &[], "").status), (201, 200));
+    for address in ["/dav/books/ada//x", "/dav/books//addressbook/x", "/dav//books/ada/x"] {
+        for _ in 0..2 {
+            let got = served.ask("GET", address, &[], "");
+            assert_eq!(got.status, 400, "{address}: {}", got.text());
+        }
+    }
+}
