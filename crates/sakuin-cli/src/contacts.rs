@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use sakuin_contacts::{
-    CollectionId, Contacts as Store, DEFAULT_BOOK, Import as File, Imported, Kind, Servers,
+    CollectionId, Contacts as Store, DEFAULT_BOOK, Import as File, Imported, Kind, Servers, ended,
 };
 use sakuin_server::Config;
 
@@ -320,10 +320,7 @@ impl Export {
         for entry in collection.entries() {
             let bytes = contacts.block_on(contacts.bytes(collection, entry))?;
             let bytes = bytes.context("a card was changed meanwhile: export again")?;
-            out.write_all(&bytes)?;
-            if !bytes.ends_with(b"\n") {
-                out.write_all(b"\r\n")?;
-            }
+            out.write_all(&ended(bytes))?;
         }
         out.flush()?;
         eprintln!("exported {} cards", collection.len());

@@ -112,6 +112,20 @@ pub fn split(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
+/// A card whose last line is ended, so that another may follow it in a file.
+///
+/// ```
+/// use sakuin_contacts::ended;
+/// assert_eq!(ended("END:VCARD".into()), "END:VCARD\r\n");
+/// assert_eq!(ended("END:VCARD\n".into()), "END:VCARD\n");
+/// ```
+pub fn ended(card: Bytes) -> Bytes {
+    match card.ends_with(b"\n") {
+        true => card,
+        false => [&card[..], b"\r\n"].concat().into(),
+    }
+}
+
 /// Where the first line is that begins so, in whatever case.
 fn line_start(text: &[u8], begin: &[u8]) -> Option<usize> {
     let starts =

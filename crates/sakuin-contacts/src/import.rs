@@ -11,6 +11,7 @@ use crate::{
     change::{Put, Refused},
     collection::CollectionId,
     convert::{rescued, split},
+    edit::card_of,
     error::Error,
     table::cards_of_table,
 };
@@ -83,6 +84,14 @@ impl Import {
         import
     }
 
+    /// Adds a card that was made here, of lines without ends.
+    pub(crate) fn add(&mut self, place: String, lines: &[String]) {
+        match Card::parse(Bytes::from(card_of(lines))) {
+            Ok(card) => self.cards.push(card),
+            Err(error) => self.leave_out(place, error.to_string()),
+        }
+    }
+
     pub(crate) fn leave_out(&mut self, place: String, cause: String) {
         self.unread.push(Unread { place, cause });
     }
@@ -128,17 +137,6 @@ impl Contacts {
             all.replaced += done.replaced;
             all.unchanged += done.unchanged;
             told(all.created + all.replaced + all.unchanged);
-        }
-    }
-}
-
-impl Import {
-    /// Adds a card that was made here, of lines without ends.
-    pub(crate) fn add(&mut self, place: String, lines: &[String]) {
-        let text = crate::edit::card_of(lines);
-        match Card::parse(Bytes::from(text)) {
-            Ok(card) => self.cards.push(card),
-            Err(error) => self.leave_out(place, error.to_string()),
         }
     }
 }

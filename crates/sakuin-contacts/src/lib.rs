@@ -13,7 +13,7 @@ mod table;
 
 pub use card::{Card, CardError, ETag, Version, is_xml_character};
 pub use collation::Collation;
-pub use convert::{converted, rescued, split};
+pub use convert::{converted, ended, rescued, split};
 pub use edit::{Edit, card_of, edit};
 pub use filter::{
     Filter, LineConditions, MatchKind, ParameterFilter, PropertyFilter, Test, TextMatch, Wanted,

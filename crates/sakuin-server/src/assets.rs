@@ -3,9 +3,10 @@
 //! Their addresses hold a hash of their bytes, so a client keeps them for ever and a new release is
 //! seen at once.
 
+use axum::http::StatusCode;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::reply::{Keep, Reply};
+use crate::reply::{Fault, Keep, Reply};
 
 /// One file for the page.
 pub(crate) struct Asset {
@@ -15,12 +16,9 @@ pub(crate) struct Asset {
     content: &'static str,
 }
 
-const STYLE: &str =
-    concat!(include_str!("../assets/base.css"), include_str!("../assets/reader.css"));
-const SCRIPT: &str = include_str!("../assets/reader.js");
-
-/// The templates' sources: together with the assets they decide what a page looks like.
-const TEMPLATES: [&str; 8] = [
+/// The sources of the reading site's templates: together with the assets they decide what a page looks like.
+const TEMPLATES: [&str; 9] = [
+    include_str!("../templates/icon.html"),
     include_str!("../templates/base.html"),
     include_str!("../templates/article.html"),
     include_str!("../templates/day.html"),
@@ -31,14 +29,29 @@ const TEMPLATES: [&str; 8] = [
     include_str!("../templates/error.html"),
 ];
 
-/// The style sheet.
-pub(crate) fn style() -> Asset {
-    Asset::new("reader", "css", "text/css; charset=utf-8", STYLE)
+/// The style sheet and the script of the reading site.
+pub(crate) fn reader() -> [Asset; 2] {
+    let style = concat!(include_str!("../assets/base.css"), include_str!("../assets/reader.css"));
+    pair("reader", style, include_str!("../assets/reader.js"))
 }
 
-/// The script.
-pub(crate) fn script() -> Asset {
-    Asset::new("reader", "js", "text/javascript; charset=utf-8", SCRIPT)
+/// The style sheet and the script of contacts.
+pub(crate) fn contacts() -> [Asset; 2] {
+    let style = concat!(include_str!("../assets/base.css"), include_str!("../assets/contacts.css"));
+    pair("contacts", style, include_str!("../assets/contacts.js"))
+}
+
+fn pair(stem: &str, style: &'static str, script: &'static str) -> [Asset; 2] {
+    [
+        Asset::new(stem, "css", "text/css; charset=utf-8", style),
+        Asset::new(stem, "js", "text/javascript; charset=utf-8", script),
+    ]
+}
+
+/// The one that an address names, as an answer.
+pub(crate) fn find(assets: &[Asset], name: &str) -> Result<Reply, Fault> {
+    let found = assets.iter().find(|asset| asset.name == name);
+    Ok(found.ok_or_else(|| Fault::of_status(StatusCode::NOT_FOUND))?.reply())
 }
 
 /// What must be part of every page's tag, so that a new release is not taken for the old one.
@@ -47,7 +60,7 @@ pub(crate) fn build_tag() -> u64 {
 }
 
 impl Asset {
-    pub(crate) fn new(
+    fn new(
         stem: &str,
         extension: &str,
         content_type: &'static str,
@@ -57,8 +70,7 @@ impl Asset {
         Asset { name, content_type, content }
     }
 
-    /// The file as an answer.
-    pub(crate) fn reply(&self) -> Reply {
+    fn reply(&self) -> Reply {
         Reply {
             content_type: self.content_type,
             keep: Keep::Forever,

@@ -9,7 +9,7 @@ use std::{
 
 use axum::{
     BoxError,
-    http::{HeaderValue, Response, header},
+    http::{HeaderValue, Response, StatusCode, header},
 };
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
@@ -31,9 +31,7 @@ impl Body {
     pub(crate) const fn empty() -> Body {
         Body::Full(None)
     }
-}
 
-impl Body {
     /// An answer in JSON that nobody keeps.
     pub(crate) fn json(bytes: Bytes) -> Response<Body> {
         let length = HeaderValue::from(bytes.len());
@@ -42,6 +40,15 @@ impl Body {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::CONTENT_LENGTH, length);
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+    }
+
+    /// An answer that leads to another address.
+    pub(crate) fn redirect(status: StatusCode, to: &str) -> Response<Body> {
+        let to = HeaderValue::try_from(to).expect("a path is ASCII");
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = status;
+        response.headers_mut().insert(header::LOCATION, to);
         response
     }
 }

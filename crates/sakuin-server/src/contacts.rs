@@ -19,7 +19,7 @@ use askama::Template;
 use axum::{
     Router,
     extract::{DefaultBodyLimit, FromRequestParts, Path, Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, Method, StatusCode, header, request::Parts},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Redirect, Response},
     routing::{get, post},
@@ -31,10 +31,10 @@ use sakuin_contacts::{
 };
 
 use crate::{
-    assets::Asset,
+    assets::{self, Asset},
     dav,
     pool::Pool,
-    reply::{Asked, Fault, Keep, Reply},
+    reply::{Asked, Fault, HTML, Keep, Reply, protect, refusal},
 };
 use templates::{BookLink, ErrorPage, Frame};
 
@@ -43,10 +43,6 @@ pub(crate) const PATH: &str = "/contacts/";
 
 /// The longest file that is imported.
 const IMPORT_BYTES_MAX: usize = 64 << 20;
-
-const STYLE: &str =
-    concat!(include_str!("../assets/base.css"), include_str!("../assets/contacts.css"));
-const SCRIPT: &str = include_str!("../assets/contacts.js");
 
 /// What the pages are of.
 #[derive(Clone)]
@@ -67,10 +63,7 @@ struct Shared {
 
 /// Every route of the pages.
 pub(crate) fn router(dav: &dav::Dav, has_tls: bool) -> Router {
-    let assets = [
-        Asset::new("contacts", "css", "text/css; charset=utf-8", STYLE),
-        Asset::new("contacts", "js", "text/javascript; charset=utf-8", SCRIPT),
-    ];
+    let assets = assets::contacts();
     let [css, js] = assets.each_ref().map(|asset| format!("{PATH}assets/{}", asset.name));
     let pages = Pages(Arc::new(Shared {
         contacts: dav.contacts.clone(),
@@ -119,8 +112,7 @@ async fn asset(
     asked: Asked,
     Path(name): Path<String>,
 ) -> Result<Response, Fault> {
-    let found = pages.0.assets.iter().find(|asset| asset.name == name);
-    let reply = found.ok_or_else(|| Fault::of_status(StatusCode::NOT_FOUND))?.reply();
+    let reply = assets::find(&pages.0.assets, &name)?;
     Ok(pages.0.pool.run(move || asked.reply(reply)).await?)
 }
 
@@ -130,25 +122,17 @@ async fn finish(State(pages): State<Pages>, request: Request, next: Next) -> Res
         true => foreign().into_response(),
         false => next.run(request).await,
     };
-    let status = response.status();
-    let refused = status.is_client_error() || status.is_server_error();
-    let fault = response.extensions_mut().remove::<Fault>();
-    if let Some(fault) = fault.or_else(|| refused.then(|| Fault::of_status(status))) {
+    if let Some(fault) = Fault::of(&mut response) {
         let page = ErrorPage {
             frame: &pages.frame(None, Vec::new()),
             status: fault.status.as_u16(),
             cause: &fault.cause,
             cure: &fault.cure,
         };
-        let (mut parts, _) = response.into_parts();
         let html = page.render().unwrap_or_else(|_| fault.cause.clone());
-        parts.headers.remove(header::CONTENT_LENGTH);
-        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(HTML));
-        parts.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        response = Response::from_parts(parts, html.into());
+        response = refusal(response, html, HTML);
     }
-    protect(response.headers_mut());
-    response
+    protect(response, POLICY)
 }
 
 /// Whether a request that may change something was sent by a page of another site. Browsers say so themselves; whatever
@@ -173,14 +157,6 @@ fn foreign() -> Fault {
 /// Neither inline scripts nor foreign ones, nor anything from elsewhere; photos are served from here.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-fn protect(headers: &mut HeaderMap) {
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
-}
-
-const HTML: &str = "text/html; charset=utf-8";
 
 /// Somebody who has signed in, and what there is at the moment of the request.
 struct Visit {
@@ -227,6 +203,14 @@ fn book_href(owner: &str, book: &str) -> String {
     format!("{PATH}books/{}/{}", encoded(owner), encoded(book))
 }
 
+/// What a book is called: as its owner says, else after its address.
+fn title(book: &Collection, name: &str) -> String {
+    dav::display_name(book).unwrap_or_else(|| match name {
+        DEFAULT_BOOK => "Contacts".to_owned(),
+        name => name.to_owned(),
+    })
+}
+
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn encoded(segment: &str) -> String {
@@ -260,10 +244,7 @@ impl Visit {
                 let is_own = owner == me.id;
                 let owner = directory.principal_of(owner)?;
                 let collection = self.root.collection(header.id)?;
-                let title = dav::display_name(collection).unwrap_or_else(|| match &**name {
-                    DEFAULT_BOOK => "Contacts".to_owned(),
-                    name => name.to_owned(),
-                });
+                let title = title(collection, name);
                 let title = if is_own { title } else { format!("{title} ({})", owner.name) };
                 let href = book_href(&owner.name, name);
                 Some((!is_own, BookLink { title, href, count: collection.len() }))

@@ -109,13 +109,13 @@ impl Dav {
     ) -> Response<Body> {
         let (parts, body) = request.into_parts();
         if parts.uri.path() == WELL_KNOWN {
-            return moved(StatusCode::MOVED_PERMANENTLY, &self.path);
+            return Body::redirect(StatusCode::MOVED_PERMANENTLY, &self.path);
         }
         if parts.method == Method::GET
             && is_browser(&parts.headers)
             && parts.uri.path() == self.path
         {
-            return moved(StatusCode::SEE_OTHER, contacts::PATH);
+            return Body::redirect(StatusCode::SEE_OTHER, contacts::PATH);
         }
         let mut response = match self.try_answer(parts, body).await {
             Ok(response) => response,
@@ -170,13 +170,6 @@ impl Dav {
             _ => Err(Refusal::method(METHODS)),
         }
     }
-}
-
-fn moved(status: StatusCode, to: &str) -> Response<Body> {
-    let mut response = empty(status);
-    let to = HeaderValue::try_from(to).expect("a path is ASCII");
-    response.headers_mut().insert(header::LOCATION, to);
-    response
 }
 
 /// Whether a person looks, who wants the pages.

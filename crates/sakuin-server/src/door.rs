@@ -158,8 +158,12 @@ impl Service {
             return page(pages.clone(), lent);
         }
         let Some(site) = self.local.site(serving) else {
+            // Where nothing else is served, contacts are the first page.
             let is_first = uri.path() == "/" && serving.contacts.is_some();
-            return Step::Now(if is_first { to_contacts() } else { nothing_here().into_problem() });
+            return Step::Now(match is_first {
+                true => Body::redirect(StatusCode::SEE_OTHER, contacts::PATH),
+                false => nothing_here().into_problem(),
+            });
         };
         *door = Door::Reader;
         page(site, lent)
@@ -296,14 +300,6 @@ fn page(mut pages: axum::Router, lent: &mut Lent) -> Step {
         let Ok(response) = answer.await;
         response.map(Body::from)
     }))
-}
-
-/// Where nothing else is served, contacts are the first page.
-fn to_contacts() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SEE_OTHER;
-    response.headers_mut().insert(header::LOCATION, HeaderValue::from_static(contacts::PATH));
-    response
 }
 
 fn too_long() -> Fault {

@@ -22,9 +22,8 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{
     Router,
-    body::Body,
     extract::{OriginalUri, Path, Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::StatusCode,
     middleware::{Next, from_fn_with_state},
     response::{Redirect, Response},
     routing::{get, post},
@@ -35,7 +34,7 @@ use serde::Deserialize;
 use crate::{
     assets::{self, Asset},
     pool::Pool,
-    reply::{Asked, Fault, PROBLEM, problem},
+    reply::{Asked, Fault, HTML, PROBLEM, problem, protect, refusal},
 };
 use stories::{Stories, StoriesError};
 use templates::{ErrorPage, Frame};
@@ -59,7 +58,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(dictionary: Dictionary, path: &str, pool: Pool) -> Shared {
-        let assets = [assets::style(), assets::script()];
+        let assets = assets::reader();
         let [css, js] = assets.each_ref().map(|asset| format!("{path}assets/{}", asset.name));
         Shared {
             stamp: format!("{}{:016x}{css}{js}", dictionary.version(), assets::build_tag()),
@@ -125,8 +124,7 @@ async fn asset(
     asked: Asked,
     Path(name): Path<String>,
 ) -> Result<Response, Fault> {
-    let found = reader.shared.assets.iter().find(|asset| asset.name == name);
-    let reply = found.ok_or_else(|| Fault::of_status(StatusCode::NOT_FOUND))?.reply();
+    let reply = assets::find(&reader.shared.assets, &name)?;
     Ok(reader.shared.pool.run(move || asked.reply(reply)).await?)
 }
 
@@ -134,14 +132,13 @@ async fn asset(
 async fn finish(State(reader): State<Reader>, request: Request, next: Next) -> Response {
     let json = answers_json(request.uri().path(), &reader.shared.frame.path);
     let mut response = next.run(request).await;
-    let status = response.status();
-    let fault = response.extensions_mut().remove::<Fault>();
-    let refused = status.is_client_error() || status.is_server_error();
-    if let Some(fault) = fault.or_else(|| refused.then(|| Fault::of_status(status))) {
-        response = reader.shared.refusal(response, &fault, json);
+    if let Some(fault) = Fault::of(&mut response) {
+        response = match json {
+            true => refusal(response, problem(&fault).to_string(), PROBLEM),
+            false => refusal(response, reader.shared.error_page(&fault), HTML),
+        };
     }
-    protect(response.headers_mut());
-    response
+    protect(response, POLICY)
 }
 
 fn answers_json(address: &str, prefix: &str) -> bool {
@@ -150,19 +147,6 @@ fn answers_json(address: &str, prefix: &str) -> bool {
 }
 
 impl Shared {
-    fn refusal(&self, response: Response, fault: &Fault, json: bool) -> Response {
-        let (mut parts, _) = response.into_parts();
-        let (body, content_type) = if json {
-            (problem(fault).to_string(), PROBLEM)
-        } else {
-            (self.error_page(fault), "text/html; charset=utf-8")
-        };
-        parts.headers.remove(header::CONTENT_LENGTH);
-        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-        parts.headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        Response::from_parts(parts, Body::from(body))
-    }
-
     fn error_page(&self, fault: &Fault) -> String {
         let page = ErrorPage {
             frame: &self.frame,
@@ -179,12 +163,6 @@ impl Shared {
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     img-src 'self' data: https: http:; media-src 'self' https: http:; connect-src 'self'; \
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-
-fn protect(headers: &mut HeaderMap) {
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
-}
 
 impl From<StoriesError> for Fault {
     fn from(error: StoriesError) -> Fault {

@@ -192,9 +192,8 @@ impl Keep {
 }
 
 /// Seconds since 1970 as a header writes them.
-pub(crate) fn http_date(seconds: i64) -> HeaderValue {
-    let text = httpdate::fmt_http_date(time(seconds));
-    HeaderValue::try_from(text).expect("a date is ASCII")
+pub(crate) fn http_date(seconds: i64) -> String {
+    httpdate::fmt_http_date(time(seconds))
 }
 
 fn time(seconds: i64) -> std::time::SystemTime {
@@ -341,6 +340,37 @@ impl IntoResponse for Fault {
         response
     }
 }
+
+impl Fault {
+    /// Takes the refusal out of an answer, if it is one.
+    pub(crate) fn of(response: &mut Response) -> Option<Fault> {
+        let status = response.status();
+        let is_refused = status.is_client_error() || status.is_server_error();
+        let fault = response.extensions_mut().remove::<Fault>();
+        fault.or_else(|| is_refused.then(|| Fault::of_status(status)))
+    }
+}
+
+/// A refusal that is told in another form.
+pub(crate) fn refusal(refused: Response, body: String, content_type: &'static str) -> Response {
+    let (mut parts, _) = refused.into_parts();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    parts.headers.insert(header::CACHE_CONTROL, Keep::Never.header());
+    Response::from_parts(parts, Body::from(body))
+}
+
+/// Gives an answer the headers that protect its reader. One that has a policy of its own keeps it.
+pub(crate) fn protect(mut response: Response, policy: &'static str) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
+    response
+}
+
+/// The type of pages.
+pub(crate) const HTML: &str = "text/html; charset=utf-8";
 
 /// A refusal in the form of RFC 9457.
 pub(crate) fn problem(fault: &Fault) -> serde_json::Value {

@@ -1,6 +1,6 @@
 //! Books: the list of their contacts with its search, duplicates, import and export, and new books.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use axum::{
     Form,
@@ -12,7 +12,7 @@ use axum::{
 use futures_util::stream;
 use sakuin_contacts::{
     Collation, Collection, Entry, Filter, Import, Kind, LineConditions, MatchKind, PropertyFilter,
-    Rights, Test, TextMatch, Wanted, lines,
+    Rights, Test, TextMatch, Wanted, ended, lines,
 };
 use serde::Deserialize;
 
@@ -22,6 +22,7 @@ use super::{
     person::Person,
     read_only, refused,
     templates::{BookPage, BookView, DuplicatesPage, ImportPage, ImportView, ListView, Row},
+    title,
 };
 use crate::{dav, reply::Fault};
 
@@ -66,10 +67,7 @@ pub(super) async fn page(
 
 impl Book {
     pub(super) fn view(&self) -> BookView {
-        let title = dav::display_name(&self.collection).unwrap_or_else(|| match &*self.name {
-            sakuin_contacts::DEFAULT_BOOK => "Contacts".to_owned(),
-            name => name.to_owned(),
-        });
+        let title = title(&self.collection, &self.name);
         BookView { title, href: self.href(), may_change: self.rights == Rights::Write }
     }
 }
@@ -252,10 +250,11 @@ pub(super) async fn export(
         let (contacts, collection) = (contacts.clone(), collection.clone());
         async move {
             let entry = entries.next()?;
-            // One that was changed meanwhile is exported as it is then, which is not this stream's moment: left out.
             let bytes = match contacts.bytes(&collection, &entry).await {
-                Ok(bytes) => Ok(whole(bytes.unwrap_or_default())),
-                Err(error) => Err(std::io::Error::other(error)),
+                Ok(Some(bytes)) => Ok(ended(bytes)),
+                // What is left out would be missed by nobody: an answer that breaks off is.
+                Ok(None) => Err(io::Error::other("a card was changed meanwhile")),
+                Err(error) => Err(io::Error::other(error)),
             };
             Some((bytes, entries))
         }
@@ -263,14 +262,6 @@ pub(super) async fn export(
     let mut response = Response::new(Body::from_stream(cards));
     attach(&mut response, &format!("{}.vcf", book.name));
     Ok(response)
-}
-
-/// A card that ends its last line.
-pub(super) fn whole(card: bytes::Bytes) -> bytes::Bytes {
-    match card.is_empty() || card.ends_with(b"\n") {
-        true => card,
-        false => [&card[..], b"\r\n"].concat().into(),
-    }
 }
 
 /// Makes an answer a file to keep.

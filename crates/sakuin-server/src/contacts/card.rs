@@ -6,16 +6,17 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use sakuin_contacts::{Card, Edit, Entry, Rights, edit as edited};
+use sakuin_contacts::{Card, Edit, Entry, edit as edited, ended};
 use serde::Deserialize;
+use uuid::Uuid;
 
 use super::{
     Book, Pages, Visit,
-    books::{Asking, attach, list, whole},
+    books::{Asking, attach, list},
     entry,
     form::{Sent, blank, edits},
     person::Person,
-    read_only, refused,
+    refused,
     templates::{BookPage, CardView, EditPage},
 };
 use crate::reply::Fault;
@@ -121,7 +122,7 @@ pub(super) async fn create(
         .made(move || {
             let text = blank();
             let mut edits = edits(&text, &sent, true)?;
-            edits.push(Edit::Add(format!("UID:{}", new_uid())));
+            edits.push(Edit::Add(format!("UID:{}", Uuid::new_v4().urn())));
             Ok(edited(&text, &edits))
         })
         .await?;
@@ -159,22 +160,6 @@ impl Pages {
     }
 }
 
-/// A random UUID (RFC 9562, version 4).
-fn new_uid() -> String {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).expect("the system has random bytes");
-    let random = u128::from_be_bytes(bytes) & !(0xf << 76) & !(0x3 << 62) | 4 << 76 | 2 << 62;
-    let hex = format!("{random:032x}");
-    format!(
-        "urn:uuid:{}-{}-{}-{}-{}",
-        &hex[..8],
-        &hex[8..12],
-        &hex[12..16],
-        &hex[16..20],
-        &hex[20..]
-    )
-}
-
 /// What the form sends.
 #[derive(Deserialize)]
 pub(super) struct Deleting {
@@ -188,9 +173,6 @@ pub(super) async fn delete(
     axum::Form(Deleting { etag }): axum::Form<Deleting>,
 ) -> Result<Response, Fault> {
     let book = visit.book(&pages, owner, book).await?;
-    if book.rights != Rights::Write {
-        return Err(read_only());
-    }
     let (id, href) = (book.id, book.href());
     pages
         .change(&book, &visit, name.clone(), move |change| {
@@ -213,7 +195,7 @@ pub(super) async fn download(
     let book = visit.book(&pages, owner, book).await?;
     let entry = entry(&book, &card)?;
     let bytes = pages.0.contacts.bytes(&book.collection, entry).await?;
-    let mut response = Response::new(Body::from(whole(bytes.ok_or_else(changed_meanwhile)?)));
+    let mut response = Response::new(Body::from(ended(bytes.ok_or_else(changed_meanwhile)?)));
     let name = Person::of(entry.lean()).name.replace(['/', '\\'], " ");
     attach(&mut response, &format!("{name}.vcf"));
     Ok(response)

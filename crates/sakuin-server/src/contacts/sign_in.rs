@@ -11,7 +11,7 @@ use sakuin_contacts::{SESSION_SECONDS, SignInError};
 use serde::Deserialize;
 
 use super::{PATH, Pages, templates::SignInPage};
-use crate::reply::{Asked, Fault, Keep, Reply};
+use crate::reply::{Asked, Fault, HTML, Keep, Reply};
 
 const NAME: &str = "sakuin-contacts";
 
@@ -29,7 +29,7 @@ pub(super) async fn page(State(pages): State<Pages>, asked: Asked) -> Response {
 fn form(pages: &Pages, asked: &Asked, name: &str, wrong: Option<String>) -> Response {
     let page = SignInPage { frame: &pages.frame(None, Vec::new()), name, wrong };
     let body = askama::Template::render(&page).unwrap_or_default().into_bytes();
-    asked.reply(Reply { content_type: super::HTML, keep: Keep::Never, tag: None, body })
+    asked.reply(Reply { content_type: HTML, keep: Keep::Never, tag: None, body })
 }
 
 pub(super) async fn begin(

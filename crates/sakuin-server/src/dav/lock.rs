@@ -62,7 +62,7 @@ impl Request {
             }
             depth => depth == Depth::Infinity,
         };
-        let token = format!("urn:uuid:{}", uuid());
+        let token = uuid::Uuid::new_v4().urn().to_string();
         let locked = self.change(vec![id], move |change, guard| {
             let collection = change.collection(id)?;
             guard.conditions.check(&guard.prefix, &within, collection, change.now())?;
@@ -155,14 +155,4 @@ fn seconds(headers: &HeaderMap) -> i64 {
             .and_then(|_| one[7..].parse().ok()),
     });
     wanted.unwrap_or(SECONDS).clamp(1, SECONDS_MAX)
-}
-
-/// A random UUID (RFC 9562, version 4).
-fn uuid() -> String {
-    let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).expect("the system has random bytes");
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }

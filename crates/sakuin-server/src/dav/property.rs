@@ -15,6 +15,7 @@ use super::{
     refusal::Refusal,
     xml::{CARD, CS, DAV, Element, element, escaped},
 };
+use crate::reply::http_date;
 
 /// Something that has properties, as somebody sees it.
 #[derive(Clone)]
@@ -623,11 +624,6 @@ pub(crate) fn content_type(entry: &Entry) -> &str {
         Content::File { content_type } if !content_type.is_empty() => content_type,
         _ => "application/octet-stream",
     }
-}
-
-pub(crate) fn http_date(seconds: i64) -> String {
-    let since = std::time::Duration::from_secs(seconds.max(0).cast_unsigned());
-    httpdate::fmt_http_date(std::time::UNIX_EPOCH + since)
 }
 
 fn reports(resource: &Resource) -> String {

@@ -12,11 +12,11 @@ use super::{
     condition::{Conditions, Depth, path_of},
     empty,
     path::{Area, Place},
-    property::{CARD_TYPE, Resource, content_type, http_date},
+    property::{CARD_TYPE, Resource, content_type},
     refusal::Refusal,
     xml::{CARD, DAV, Element},
 };
-use crate::body::Body;
+use crate::{body::Body, reply::http_date};
 
 /// A resource as it is sent; 304 if the client has it.
 pub(super) fn sent(

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{Query, State},
-    http::{HeaderMap, Uri, header, uri::Authority},
+    http::{HeaderMap, HeaderValue, Uri, header, uri::Authority},
     response::Response,
 };
 use rss::{ChannelBuilder, Guid, Item, ItemBuilder, extension::atom};
@@ -37,7 +37,8 @@ pub(super) async fn feed(
             body: rss(&stories, &site, wishes.furigana).into_bytes(),
         };
         let mut response = asked.reply(reply);
-        response.headers_mut().insert(header::LAST_MODIFIED, http_date(changed));
+        let changed = HeaderValue::try_from(http_date(changed)).expect("a date is ASCII");
+        response.headers_mut().insert(header::LAST_MODIFIED, changed);
         Ok(response)
     };
     reader.shared.pool.run(work).await?
