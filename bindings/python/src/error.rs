@@ -3,10 +3,11 @@
 use std::io;
 
 use pyo3::{exceptions::PyOSError, prelude::*, types::PyString};
+use sakuin_live::{CommitError, FilterError, ValueError};
 use sakuin_pack::{BuildError, OpenError, OpenReason, ReadError};
 
 /// Makes an error of a class of `sakuin.errors`.
-fn named(class: &str, message: String, hint: Option<&str>) -> PyErr {
+pub(crate) fn named(class: &str, message: String, hint: Option<&str>) -> PyErr {
     Python::attach(|py| {
         let made = || {
             let class = py.import("sakuin.errors")?.getattr(class)?;
@@ -90,5 +91,65 @@ impl IntoPython for sakuin_japanese::dictionary::Error {
             Error::Read(error) => error.into_python(),
             other => named("NotATable", other.to_string(), other.hint()),
         }
+    }
+}
+
+impl IntoPython for sakuin_bits::Error {
+    fn into_python(self) -> PyErr {
+        let class = match &self {
+            sakuin_bits::Error::NotBits => "NotBits",
+            sakuin_bits::Error::Damaged { .. } => "Damaged",
+            _ => "InvalidValue",
+        };
+        named(class, self.to_string(), self.hint())
+    }
+}
+
+impl IntoPython for sakuin_live::OpenError {
+    fn into_python(self) -> PyErr {
+        use sakuin_live::OpenError;
+        let class = match &self {
+            OpenError::InUse { .. } => "InUse",
+            OpenError::Damaged { .. } => "Damaged",
+            _ => "OpenError",
+        };
+        named(class, self.to_string(), self.hint())
+    }
+}
+
+impl IntoPython for ValueError {
+    fn into_python(self) -> PyErr {
+        named("InvalidValue", self.to_string(), self.hint().as_deref())
+    }
+}
+
+impl IntoPython for FilterError {
+    fn into_python(self) -> PyErr {
+        named("InvalidFilter", self.to_string(), Some(&self.hint))
+    }
+}
+
+impl IntoPython for CommitError {
+    fn into_python(self) -> PyErr {
+        let retry_at = self.retry_at();
+        let class = match &self {
+            CommitError::Value(error) => return error.clone().into_python(),
+            CommitError::Conflict(_) | CommitError::SnapshotExpired { .. } => "Conflict",
+            CommitError::NotFound { .. } => "NotFound",
+            CommitError::ReadOnly { .. } => "ReadOnly",
+            CommitError::Unknown { .. } => "OutcomeUnknown",
+            CommitError::TooLarge { .. } | CommitError::TooManyBytes { .. } => "TooLarge",
+            _ => "Error",
+        };
+        let hint = match class {
+            "Conflict" => Some("`for t in store.transaction()` begins again by itself"),
+            "TooLarge" => Some("commit it in parts"),
+            _ => None,
+        };
+        let error = named(class, self.to_string(), hint);
+        if let Some(sequence) = retry_at {
+            Python::attach(|py| drop(error.value(py).setattr("retry_at", sequence)));
+        }
+        error
     }
 }

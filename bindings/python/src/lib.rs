@@ -1,10 +1,16 @@
 //! Sakuin for Python: the compiled part of the package `sakuin`, a file for each module of it.
 
+mod bits;
 mod error;
+mod fork;
 mod japanese;
 mod json;
+mod live;
 mod pack;
+mod schema;
 mod table;
+mod transaction;
+mod value;
 
 use pyo3::prelude::*;
 
@@ -16,5 +22,9 @@ fn _sakuin(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pack::pack, module)?)?;
     module.add_class::<japanese::Scanner>()?;
     module.add_function(wrap_pyfunction!(japanese::deinflect, module)?)?;
-    Ok(())
+    module.add_class::<bits::Bits>()?;
+    module.add_class::<live::Store>()?;
+    module.add("LiveTable", module.py().get_type::<live::Table>())?;
+    module.add_class::<transaction::Transaction>()?;
+    fork::watch(module.py())
 }

@@ -12,6 +12,7 @@ require "json"
 
 require_relative "sakuin/errors"
 require_relative "sakuin/sakuin_ruby"
+require_relative "sakuin/bits"
 require_relative "sakuin/table"
 require_relative "sakuin/version"
 
@@ -25,7 +26,8 @@ module Sakuin
   #
   # Without +content+ the first value says what all are: a String makes +:text+, one of bytes +:bytes+, all else +:json+.
   # +duplicates+ says what a key that comes again does: +:error+, +:first+, +:last+, or +:keep+ for several values a key.
-  def self.pack(pairs, path, content: nil, duplicates: :error, meta: nil)
+  # A block is told how many entries are done, and how many there are, while the file is written.
+  def self.pack(pairs, path, content: nil, duplicates: :error, meta: nil, &progress)
     builder = nil
     pairs.each do |key, value|
       raise TypeError, "keys are String, not #{key.class}" unless key.is_a?(String)
@@ -36,7 +38,7 @@ module Sakuin
     end
     builder ||= Builder.new((content || :text).to_s, duplicates.to_s)
     builder.meta(JSON.generate(meta)) unless meta.nil?
-    builder.write(File.path(path))
+    builder.write(File.path(path), progress)
   end
 
   def self.content_of(value)

@@ -2,25 +2,45 @@
 
 use std::{
     cell::RefCell,
-    ffi::c_void,
     ops::ControlFlow,
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
+        mpsc,
     },
+    thread,
 };
 
-use magnus::{Error, RHash, RModule, RString, Ruby, function, method, prelude::*};
-use sakuin_pack::{BuildError, Content, Duplicates, Options};
+use magnus::{
+    Error, RHash, RModule, RString, Ruby, Value, block::Proc, function, method, prelude::*,
+};
+use sakuin_pack::{BuildError, Content, Duplicates, Options, Progress, Report};
 
-use crate::error::IntoRuby;
+use crate::{
+    error::IntoRuby,
+    lock::{check_interrupts, without_lock},
+};
 
 #[magnus::wrap(class = "Sakuin::Builder", free_immediately)]
 struct Builder {
     builder: RefCell<Option<sakuin_pack::Builder>>,
-    is_interrupted: Arc<AtomicBool>,
+    watch: Arc<Watch>,
+}
+
+/// What the thread that writes and the one that called it know of each other.
+#[derive(Default)]
+struct Watch {
+    /// Nothing more is to be written.
+    is_broken_off: AtomicBool,
+    /// Who wants to know how far it is.
+    told: Mutex<Option<mpsc::Sender<Step>>>,
+}
+
+/// What the writing thread tells.
+enum Step {
+    Progress(Progress),
+    End(Result<Report, BuildError>),
 }
 
 pub(crate) fn define(ruby: &Ruby, module: RModule) -> Result<(), Error> {
@@ -29,7 +49,7 @@ pub(crate) fn define(ruby: &Ruby, module: RModule) -> Result<(), Error> {
     class.define_singleton_method("new", function!(Builder::new, 2))?;
     class.define_method("add", method!(Builder::add, 2))?;
     class.define_method("meta", method!(Builder::meta, 1))?;
-    class.define_method("write", method!(Builder::write, 1))?;
+    class.define_method("write", method!(Builder::write, 2))?;
     Ok(())
 }
 
@@ -49,13 +69,12 @@ impl Builder {
             "keep" => Duplicates::Keep,
             _ => return Err(unknown("duplicates is :error, :first, :last or :keep")),
         };
-        let is_interrupted = Arc::new(AtomicBool::new(false));
-        let seen = is_interrupted.clone();
-        let options = Options::new().duplicates(duplicates).progress(move |_| {
-            if seen.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
+        let watch = Arc::<Watch>::default();
+        let watched = watch.clone();
+        let options =
+            Options::new().duplicates(duplicates).progress(move |at| watched.progress(at));
         let builder = RefCell::new(Some(sakuin_pack::Builder::new(content, options)));
-        Ok(Builder { builder, is_interrupted })
+        Ok(Builder { builder, watch })
     }
 
     fn with<T>(
@@ -78,18 +97,15 @@ impl Builder {
         Builder::with(ruby, this, |builder| builder.meta(&json))
     }
 
-    fn write(ruby: &Ruby, this: &Self, path: PathBuf) -> Result<RHash, Error> {
+    fn write(
+        ruby: &Ruby,
+        this: &Self,
+        path: PathBuf,
+        progress: Option<Proc>,
+    ) -> Result<RHash, Error> {
         let ended = || Error::new(ruby.exception_runtime_error(), "the table is written already");
         let builder = this.builder.borrow_mut().take().ok_or_else(ended)?;
-        let report = without_lock(&this.is_interrupted, || builder.write(&path));
-        if matches!(report, Err(BuildError::BrokenOff)) {
-            // Safety: it raises what interrupted, past nothing that must be dropped.
-            magnus::rb_sys::protect(|| {
-                unsafe { rb_sys::rb_thread_check_ints() };
-                rb_sys::Qnil as rb_sys::VALUE
-            })?;
-        }
-        let report = report.map_err(IntoRuby::into_ruby)?;
+        let report = this.watch.write(builder, &path, progress)?.map_err(IntoRuby::into_ruby)?;
         let told = ruby.hash_new();
         told.aset(ruby.to_symbol("keys"), report.keys)?;
         told.aset(ruby.to_symbol("values"), report.values)?;
@@ -99,32 +115,56 @@ impl Builder {
     }
 }
 
-/// Does work that touches nothing of Ruby while others hold its lock; an interrupt sets the flag.
-fn without_lock<T, F: FnOnce() -> T>(flag: &AtomicBool, work: F) -> T {
-    struct Call<T, F> {
-        work: Option<F>,
-        done: Option<std::thread::Result<T>>,
+impl Watch {
+    /// Called while the file is written, by whichever thread does.
+    fn progress(&self, at: Progress) -> ControlFlow<()> {
+        if self.is_broken_off.load(Relaxed) {
+            return ControlFlow::Break(());
+        }
+        if let Some(told) = &*self.told.lock().unwrap_or_else(PoisonError::into_inner) {
+            let _ = told.send(Step::Progress(at));
+        }
+        ControlFlow::Continue(())
     }
-    unsafe extern "C" fn call<T, F: FnOnce() -> T>(data: *mut c_void) -> *mut c_void {
-        // Safety: `data` is the `Call` below, which nobody else touches meanwhile.
-        let call = unsafe { &mut *data.cast::<Call<T, F>>() };
-        call.done = call.work.take().map(|work| catch_unwind(AssertUnwindSafe(work)));
-        std::ptr::null_mut()
+
+    /// Writes on a thread of its own, since Ruby is called by its own threads only; this one waits without the lock, and
+    /// has it whenever there is something to tell. Whatever is raised breaks the writing off, and is raised when it ended.
+    fn write(
+        &self,
+        mut builder: sakuin_pack::Builder,
+        path: &Path,
+        progress: Option<Proc>,
+    ) -> Result<Result<Report, BuildError>, Error> {
+        let (sender, steps) = mpsc::channel();
+        if progress.is_some() {
+            *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender.clone());
+        }
+        thread::scope(|scope| {
+            scope.spawn(move || sender.send(Step::End(builder.write(path))));
+            let mut raised = None;
+            let report = loop {
+                let step = without_lock(&self.is_broken_off, || steps.recv());
+                let done = match step {
+                    Ok(Ok(Step::End(report))) => break report,
+                    Ok(Ok(Step::Progress(at))) => match (&progress, &raised) {
+                        (Some(progress), None) => {
+                            progress.call::<_, Value>((at.done, at.total)).map(drop)
+                        }
+                        _ => Ok(()),
+                    },
+                    // Whoever writes has panicked: the scope goes on with that.
+                    Ok(Err(_)) => break Err(BuildError::BrokenOff),
+                    Err(interrupt) => Err(interrupt),
+                };
+                if let Err(error) = done {
+                    self.is_broken_off.store(true, Relaxed);
+                    raised.get_or_insert(error);
+                }
+            };
+            match raised {
+                Some(error) => Err(error),
+                None => check_interrupts().map(|()| report),
+            }
+        })
     }
-    unsafe extern "C" fn interrupt(flag: *mut c_void) {
-        // Safety: it is the flag below, which lives longer than the call.
-        unsafe { &*flag.cast::<AtomicBool>() }.store(true, Relaxed);
-    }
-    let mut all = Call { work: Some(work), done: None };
-    // Safety: both functions get what they expect, and both outlive the call.
-    unsafe {
-        rb_sys::rb_thread_call_without_gvl(
-            Some(call::<T, F>),
-            (&raw mut all).cast(),
-            Some(interrupt),
-            std::ptr::from_ref(flag).cast_mut().cast(),
-        );
-    }
-    // A panic goes on where it is known what to do with it.
-    all.done.expect("the work was done").unwrap_or_else(|panic| resume_unwind(panic))
 }

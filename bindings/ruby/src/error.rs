@@ -62,6 +62,22 @@ impl IntoRuby for ReadError {
     }
 }
 
+impl IntoRuby for sakuin_bits::Error {
+    fn into_ruby(self) -> Error {
+        let class = match &self {
+            sakuin_bits::Error::NotBits => "NotBits",
+            sakuin_bits::Error::Damaged { .. } => "Damaged",
+            _ => return Error::new(ruby().exception_arg_error(), with_hint(&self)),
+        };
+        named(class, self.to_string(), self.hint())
+    }
+}
+
+fn with_hint(error: &sakuin_bits::Error) -> String {
+    let hint = error.hint().map(|hint| format!("\nhint: {hint}"));
+    format!("{error}{}", hint.unwrap_or_default())
+}
+
 impl IntoRuby for BuildError {
     fn into_ruby(self) -> Error {
         let (class, hint) = match &self {

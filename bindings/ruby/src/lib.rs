@@ -1,8 +1,10 @@
 //! Sakuin for Ruby: the compiled part of the gem, a file for each class of it. What needs no speed is in `lib/`.
 
+mod bits;
 mod builder;
 mod error;
 mod json;
+mod lock;
 mod table;
 
 use magnus::{Error, Ruby};
@@ -14,5 +16,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     unsafe { rb_sys::rb_ext_ractor_safe(true) };
     let module = ruby.define_module("Sakuin")?;
     table::define(ruby, module)?;
-    builder::define(ruby, module)
+    builder::define(ruby, module)?;
+    bits::define(ruby, module)
 }

@@ -1,13 +1,17 @@
 //! `Sakuin::Table`: a packed table, frozen, for every Ractor and every forked worker.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::atomic::AtomicBool};
 
 use magnus::{
     Error, RArray, RModule, RString, Ruby, Value, block::Proc, function, method, prelude::*,
 };
 use sakuin_pack::{Content, TableOptions, Values};
 
-use crate::{error::IntoRuby, json};
+use crate::{
+    error::IntoRuby,
+    json,
+    lock::{check_interrupts, without_lock},
+};
 
 #[magnus::wrap(class = "Sakuin::Table", free_immediately, frozen_shareable, size)]
 pub(crate) struct Table {
@@ -142,7 +146,10 @@ impl Table {
     }
 
     fn verify(&self) -> Result<bool, Error> {
-        self.table.verify().map_err(IntoRuby::into_ruby).map(|()| true)
+        // It cannot be broken off; what interrupts is raised afterwards.
+        let verified = without_lock(&AtomicBool::new(false), || self.table.verify())?;
+        verified.map_err(IntoRuby::into_ruby)?;
+        check_interrupts().map(|()| true)
     }
 
     fn refresh(&self) -> Result<Option<Table>, Error> {

@@ -39,6 +39,20 @@ class TestPack < Minitest::Test
     end
   end
 
+  def test_a_block_is_told_how_far_it_is
+    in_folder do
+      pairs = Array.new(50_000) { |number| [number.to_s, "value"] }
+      told = []
+      Sakuin.pack(pairs, "t.skn") { |done, total| told << [done, total] }
+      assert_equal [50_000, 50_000], told.last
+      assert_equal told, told.sort
+      assert_raises(IOError) { Sakuin.pack(pairs, "u.skn") { raise IOError, "mine" } }
+      assert_raises(Timeout::Error) { Timeout.timeout(0.1) { Sakuin.pack(pairs, "u.skn") { loop { Thread.pass } } } }
+      caught = catch(:mine) { Sakuin.pack(pairs, "u.skn") { throw :mine, 5 } }
+      assert_equal [5, ["t.skn"]], [caught, Dir.children(".")]
+    end
+  end
+
   def test_other_threads_run_while_a_table_is_written
     in_folder do
       turns = 0

@@ -142,6 +142,17 @@ pub enum CommitError {
     },
 }
 
+impl CommitError {
+    /// If it only came too late: the commit that a snapshot must show for the same to go well.
+    pub fn retry_at(&self) -> Option<u64> {
+        match self {
+            CommitError::Conflict(conflict) => Some(conflict.retry_at),
+            CommitError::SnapshotExpired { oldest, .. } => Some(*oldest),
+            _ => None,
+        }
+    }
+}
+
 /// Why a store could not be opened. Nothing of it was changed.
 #[derive(Debug, Error)]
 #[non_exhaustive]

@@ -69,6 +69,6 @@ pub use filter::{Filter, FilterError};
 pub use nearest::{Nearest, Neighbor, Neighbors};
 pub use schema::{Attribute, IndexKind, Metric, Schema, Type, VECTOR, Vectors};
 pub use snapshot::{Record, Snapshot};
-pub use store::{Changed, Changes, Committed, Status, Store};
+pub use store::{ATTEMPTS_MAX, Changed, Changes, Committed, Status, Store};
 pub use transaction::{ID_MAX, Transaction};
 pub use value::Value;

@@ -79,8 +79,8 @@ pub struct Status {
     pub read_only: Option<String>,
 }
 
-/// How often [`Store::update`] begins again.
-const ATTEMPTS_MAX: usize = 8;
+/// How often [`Store::update`] begins at most.
+pub const ATTEMPTS_MAX: usize = 8;
 
 impl Store {
     /// Empty tables, in memory alone.
@@ -217,22 +217,17 @@ impl Store {
         loop {
             let mut transaction = self.begin();
             let result = work(&mut transaction)?;
-            let seen = match self.commit(transaction) {
-                Err(CommitError::Conflict(conflict)) if attempts < ATTEMPTS_MAX => {
-                    conflict.retry_at
-                }
-                Err(CommitError::SnapshotExpired { oldest, .. }) if attempts < ATTEMPTS_MAX => {
-                    oldest
-                }
-                committed => return committed.map(|committed| (result, committed)),
-            };
+            let committed = self.commit(transaction);
+            match committed.as_ref().err().and_then(CommitError::retry_at) {
+                Some(seen) if attempts < ATTEMPTS_MAX => self.wait_for(seen),
+                _ => return committed.map(|committed| (result, committed)),
+            }
             attempts += 1;
-            self.wait_for(seen);
         }
     }
 
     /// Waits until readers see a commit, or never will.
-    fn wait_for(&self, sequence: u64) {
+    pub fn wait_for(&self, sequence: u64) {
         if self.shared.published.sequence() >= sequence {
             return;
         }

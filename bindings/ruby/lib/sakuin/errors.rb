@@ -18,6 +18,9 @@ module Sakuin
   # The file is something else.
   class NotATable < OpenError; end
 
+  # The bytes are no packed integers.
+  class NotBits < Error; end
+
   # A later release wrote the file.
   class NewerFormat < OpenError; end
 
