@@ -1,5 +1,6 @@
 //! Sakuin for Python: the compiled part of the package `sakuin`, a file for each module of it.
 
+mod arrow;
 mod bits;
 mod error;
 mod fork;
@@ -7,6 +8,7 @@ mod japanese;
 mod json;
 mod live;
 mod pack;
+mod remote;
 mod schema;
 mod table;
 mod transaction;
@@ -26,5 +28,9 @@ fn _sakuin(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<live::Store>()?;
     module.add("LiveTable", module.py().get_type::<live::Table>())?;
     module.add_class::<transaction::Transaction>()?;
+    module.add_class::<remote::Connection>()?;
+    module.add_class::<remote::RemoteTable>()?;
+    module.add_class::<remote::RemoteTransaction>()?;
+    module.add_function(wrap_pyfunction!(remote::connect, module)?)?;
     fork::watch(module.py())
 }

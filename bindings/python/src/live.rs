@@ -234,6 +234,29 @@ pub(crate) fn neighbor<'py>(
     py.import("sakuin.live")?.getattr("Neighbor")?.call1((record, score))
 }
 
+/// Ids and scores as two arrays of numpy, a row for each of several searches.
+pub(crate) fn nearest_arrays(
+    py: Python<'_>,
+    found: Vec<Vec<(u64, f64)>>,
+    count: usize,
+) -> PyResult<Bound<'_, PyTuple>> {
+    let numpy = py.import("numpy")?;
+    let rows = found.len();
+    let (mut ids, mut scores) = (vec![0_u64; rows * count], vec![f64::NAN; rows * count]);
+    for (row, found) in found.into_iter().enumerate() {
+        for (at, (id, score)) in found.into_iter().enumerate() {
+            (ids[row * count + at], scores[row * count + at]) = (id, score);
+        }
+    }
+    let array = |bytes: Vec<u8>, kind: &str| {
+        let bytes = PyByteArray::new(py, &bytes);
+        numpy.call_method1("frombuffer", (bytes, kind))?.call_method1("reshape", (rows, count))
+    };
+    let ids = array(ids.into_iter().flat_map(u64::to_ne_bytes).collect(), "u8")?;
+    let scores = array(scores.into_iter().flat_map(f64::to_ne_bytes).collect(), "f8")?;
+    PyTuple::new(py, [ids, scores])
+}
+
 /// An id that a caller gives.
 pub(crate) fn checked_id(id: u64) -> PyResult<u64> {
     match (1..=sakuin_live::ID_MAX).contains(&id) {
@@ -464,7 +487,6 @@ impl Table {
         filter: &str,
         metric: Option<&str>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        let numpy = py.import("numpy")?;
         let (filter, metric) = (wanted(&self.schema()?, filter, None)?, schema::metric(metric)?);
         let vectors = value::vectors(vectors)?;
         let rows = vectors.len();
@@ -480,20 +502,12 @@ impl Table {
             drop(sender);
             found.into_iter().collect::<Vec<_>>()
         });
-        let (mut ids, mut scores) = (vec![0_u64; rows * count], vec![f64::NAN; rows * count]);
-        for (row, found) in all {
-            for (at, neighbor) in found.map_err(IntoPython::into_python)?.found.iter().enumerate() {
-                ids[row * count + at] = neighbor.record.id();
-                scores[row * count + at] = neighbor.score;
-            }
+        let mut found = vec![Vec::new(); rows];
+        for (row, neighbors) in all {
+            let neighbors = neighbors.map_err(IntoPython::into_python)?.found;
+            found[row] = neighbors.iter().map(|near| (near.record.id(), near.score)).collect();
         }
-        let array = |bytes: Vec<u8>, kind: &str| {
-            let bytes = PyByteArray::new(py, &bytes);
-            numpy.call_method1("frombuffer", (bytes, kind))?.call_method1("reshape", (rows, count))
-        };
-        let ids = array(ids.into_iter().flat_map(u64::to_ne_bytes).collect(), "u8")?;
-        let scores = array(scores.into_iter().flat_map(f64::to_ne_bytes).collect(), "f8")?;
-        PyTuple::new(py, [ids, scores])
+        nearest_arrays(py, found, count)
     }
 
     /// Adds a record, and returns its id.
@@ -577,7 +591,7 @@ pub(crate) fn patch(
 }
 
 /// Rows of columns of one length.
-fn of_columns(columns: &Bound<'_, PyMapping>) -> PyResult<Vec<Fields>> {
+pub(crate) fn of_columns(columns: &Bound<'_, PyMapping>) -> PyResult<Vec<Fields>> {
     let mut rows: Option<Vec<Fields>> = None;
     for pair in columns.items()?.iter() {
         let (name, column): (String, Bound<'_, PyAny>) = pair.extract()?;

@@ -13,20 +13,22 @@ use pyo3::{
 };
 use sakuin_pack::{BuildError, Builder, Content, Duplicates, Keys, Options};
 
-use crate::{error::IntoPython, json, table::key_bytes};
+use crate::{arrow::Stream, error::IntoPython, json, table::key_bytes};
 
 /// Pairs between two looks at whether somebody has pressed Ctrl-C.
 const PAIRS_OF_A_LOOK: usize = 4096;
 
-/// Packs pairs of keys and values, or a mapping, into a file, which is replaced in one step. Tells what it packed.
+/// Packs pairs of keys and values, a mapping, or columns of Arrow into a file, which is replaced in one step. Tells what
+/// it packed.
 ///
 /// Keys are str or bytes. `content` is `"text"`, `"bytes"` or `"json"`; without it, the first value says which.
 /// `duplicates` says what a key that comes again does: `"error"`, `"first"`, `"last"`, or `"keep"` for several values a
-/// key. `fingerprint_bits` keeps so many bits of each key in its place. `progress` is called with how many entries are
+/// key. Of more columns than two, `key` and `value` say which are meant; without `value`, values are records of all.
+/// `fingerprint_bits` keeps so many bits of each key in its place. `progress` is called with how many entries are
 /// done and how many there are.
 #[pyfunction]
-#[pyo3(signature = (items, path, *, content=None, duplicates="error", fingerprint_bits=None, memory=None, threads=0,
-                    meta=None, progress=None))]
+#[pyo3(signature = (items, path, *, content=None, duplicates="error", key=None, value=None, fingerprint_bits=None,
+                    memory=None, threads=0, meta=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn pack<'py>(
     py: Python<'py>,
@@ -34,6 +36,8 @@ pub(crate) fn pack<'py>(
     path: PathBuf,
     content: Option<&str>,
     duplicates: &str,
+    key: Option<&str>,
+    value: Option<&str>,
     fingerprint_bits: Option<u8>,
     memory: Option<usize>,
     threads: usize,
@@ -51,25 +55,16 @@ pub(crate) fn pack<'py>(
     if let Some(memory) = memory {
         options = options.memory(memory);
     }
-    let mut content = content.map(content_of).transpose()?;
-    let mut builder = None;
-    let pairs = match items.cast::<PyMapping>() {
-        Ok(mapping) => mapping.items()?.into_any(),
-        Err(_) => items.clone(),
-    };
-    let mut written = Vec::new();
-    for (at, pair) in pairs.try_iter()?.enumerate() {
-        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
-        let content = *content.get_or_insert_with(|| guessed(&value));
-        let builder = builder.get_or_insert_with(|| Builder::new(content, options.clone()));
-        let bytes = bytes_of(content, &key, &value, &mut written)?;
-        builder.add(key_bytes(&key)?, bytes).map_err(IntoPython::into_python)?;
-        if at % PAIRS_OF_A_LOOK == 0 {
-            py.check_signals()?;
+    let content = content.map(content_of).transpose()?;
+    let mut builder = match Stream::of(items)? {
+        Some(stream) => of_columns(py, stream, key, value, content, options)?,
+        None if key.is_none() && value.is_none() => of_pairs(items, content, options)?,
+        None => {
+            return Err(PyTypeError::new_err(
+                "only columns of Arrow have names: leave `key` and `value` away",
+            ));
         }
-    }
-    let mut builder =
-        builder.unwrap_or_else(|| Builder::new(content.unwrap_or(Content::Text), options));
+    };
     if let Some(meta) = meta {
         let mut written = Vec::new();
         json::write(&meta, &mut written)?;
@@ -90,6 +85,49 @@ pub(crate) fn pack<'py>(
     told.set_item("bytes", report.file_bytes)?;
     told.set_item("content_id", report.content_id)?;
     Ok(told)
+}
+
+fn of_columns(
+    py: Python<'_>,
+    mut stream: Stream,
+    key: Option<&str>,
+    value: Option<&str>,
+    content: Option<Content>,
+    options: Options,
+) -> PyResult<Builder> {
+    let columns = stream.columns(key, value)?;
+    let content = content.unwrap_or_else(|| stream.content(&columns));
+    let mut builder = Builder::new(content, options);
+    let mut row = 0;
+    while let Some(rows) = py.detach(|| stream.add_next(&columns, content, row, &mut builder)) {
+        row += rows.map_err(IntoPython::into_python)?;
+        py.check_signals()?;
+    }
+    Ok(builder)
+}
+
+fn of_pairs(
+    items: &Bound<'_, PyAny>,
+    mut content: Option<Content>,
+    options: Options,
+) -> PyResult<Builder> {
+    let mut builder = None;
+    let pairs = match items.cast::<PyMapping>() {
+        Ok(mapping) => mapping.items()?.into_any(),
+        Err(_) => items.clone(),
+    };
+    let mut written = Vec::new();
+    for (at, pair) in pairs.try_iter()?.enumerate() {
+        let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair?.extract()?;
+        let content = *content.get_or_insert_with(|| guessed(&value));
+        let builder = builder.get_or_insert_with(|| Builder::new(content, options.clone()));
+        let bytes = bytes_of(content, &key, &value, &mut written)?;
+        builder.add(key_bytes(&key)?, bytes).map_err(IntoPython::into_python)?;
+        if at % PAIRS_OF_A_LOOK == 0 {
+            items.py().check_signals()?;
+        }
+    }
+    Ok(builder.unwrap_or_else(|| Builder::new(content.unwrap_or(Content::Text), options)))
 }
 
 /// Tells Python how far it is, and breaks off if that raises or somebody has pressed Ctrl-C.

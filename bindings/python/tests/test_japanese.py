@@ -1,24 +1,20 @@
 """Words of texts, by a dictionary of a few lines that the command packs."""
 
-import os
 import pickle
-import subprocess
-from pathlib import Path
 
 import pytest
 
 import sakuin
 from sakuin.japanese import Scanner, deinflect
 
-COMMAND = os.environ.get("SAKUIN", str(Path(__file__).parents[3] / "target" / "debug" / "sakuin"))
 WORDS = "　？？？ /EDICT, a few words/Created: 2026-11-01/\n食べる [たべる] /(v1,vt) to eat/(P)/\n日本語 [にほんご] /(n) Japanese/(P)/\n"
 
 
 @pytest.fixture(scope="module")
-def dictionary(tmp_path_factory):
+def dictionary(tmp_path_factory, command):
     folder = tmp_path_factory.mktemp("japanese")
     (folder / "edict").write_text(WORDS, encoding="euc-jp")
-    subprocess.run([COMMAND, "japanese", "pack", "--words", "edict", "--output", "japanese.skn"], cwd=folder, check=True)
+    command(folder, "japanese", "pack", "--words", "edict", "--output", "japanese.skn")
     return folder / "japanese.skn"
 
 

@@ -1,6 +1,9 @@
 """Uses of the package as its types promise them; checked by mypy and not run."""
 
+from array import array
+
 import sakuin
+import sakuin.live
 from sakuin.japanese import Scanner
 
 
@@ -15,3 +18,19 @@ def first(path: str) -> str:
 
 def words(text: str) -> int:
     return len(Scanner("japanese.skn").scan(text)["matches"])
+
+
+def changed(store: sakuin.live.Store) -> int:
+    features = store["features"]
+    first: int = features.add({"value": 1, "vector": [1.0, 2.0]})
+    for t in store.transaction():
+        record = t["features"].get(first)
+        t["features"].patch(first, {"value": record["value"] + 1})
+    near: list[sakuin.live.Neighbor] = features.nearest(array("f", [1, 2]), 5, filter="value > 1", metric="l2")
+    return len(near) + sum(features.search_ids(value=2)) + len(features[first])
+
+
+def asked(url: str) -> list[str]:
+    server = sakuin.connect(url, timeout=1.5)
+    server["features"].update_where("value = 1", add={"value": 1})
+    return server["words"].get_many(["a", "b"], default="")

@@ -9,14 +9,15 @@
 
 `open` gives a `Table`, which is an immutable mapping; `pack` writes one. Errors are in `sakuin.errors`, the words of
 Japanese texts in `sakuin.japanese`, tables that change in `sakuin.live`.
+`connect` asks a server the same questions.
 """
 
 from collections.abc import Mapping
 
 from . import errors
-from ._sakuin import Bits, Table, __version__, open, pack
+from ._sakuin import Bits, Connection, RemoteTable, Table, __version__, connect, open, pack
 from .errors import Error
 
 Mapping.register(Table)
 
-__all__ = ["Bits", "Error", "Table", "__version__", "errors", "open", "pack"]
+__all__ = ["Bits", "Connection", "Error", "RemoteTable", "Table", "__version__", "connect", "errors", "open", "pack"]

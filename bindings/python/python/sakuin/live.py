@@ -14,11 +14,13 @@
 A store in memory alone has `None` for a path. Servers have the same tables behind `sakuin.connect`.
 """
 
-from collections import namedtuple
-from collections.abc import Mapping
+from __future__ import annotations
 
+from collections import namedtuple
+from collections.abc import Iterator, Mapping
+
+from ._sakuin import Connection, RemoteTransaction, Store, Transaction
 from ._sakuin import LiveTable as Table
-from ._sakuin import Store, Transaction
 from .errors import Conflict
 
 ATTEMPTS_MAX = 8
@@ -34,20 +36,20 @@ class Attempts:
     begins again while others are faster, up to eight times: its block may run more than once, and leaving it by `break`,
     `return` or an exception commits nothing."""
 
-    def __init__(self, store):
+    def __init__(self, store: Store | Connection) -> None:
         self._store = store
 
-    def __enter__(self):
+    def __enter__(self) -> Transaction | RemoteTransaction:
         self._transaction = self._store._begin()
         return self._transaction
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is None:
             self._transaction._commit()
         else:
             self._transaction._end()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Transaction | RemoteTransaction]:
         for attempt in range(1, ATTEMPTS_MAX + 1):
             transaction = self._store._begin()
             try:
