@@ -4,6 +4,7 @@
 """
 
 import dbm
+import gc
 import json
 import os
 import pickle
@@ -15,6 +16,7 @@ import sys
 import time
 from pathlib import Path
 
+import capnp
 import lmdb
 import marisa_trie
 import msgpack
@@ -22,11 +24,18 @@ import msgpack
 import sakuin
 
 ROUNDS = 7
+WORKERS = 8
 BATCH = 1_000
 FIRST = "Python: open or parse 100,000 settings, and get one"
 GET = "Python: get one of 100,000 settings"
 MANY = "Python: get 1,000 of 100,000 settings, each"
 FILE = "100,000 settings: the file of Python's ways"
+MEMORY = "Python: memory of 8 forked workers for the settings, shared pages counted once"
+
+SCHEMA = """@0xb0a5d6c1e9f27384;
+struct Table { pairs @0 :List(Pair); }
+struct Pair { key @0 :Text; value @1 :Text; }
+"""
 
 
 def from_file(read):
@@ -67,17 +76,89 @@ def write_marisa(path, table):
     marisa_trie.BytesTrie(pairs).save(str(path))
 
 
+def schema(folder):
+    path = folder / "settings.capnp"
+    path.write_text(SCHEMA)
+    return capnp.load(str(path)).Table
+
+
+def write_capnp(path, table):
+    message = schema(path.parent).new_message()
+    pairs = message.init("pairs", len(table))
+    for pair, (key, value) in zip(pairs, sorted(table.items())):
+        pair.key, pair.value = key, value
+    path.write_bytes(message.to_bytes())
+
+
+def read_capnp(path):
+    # A message may be read in place, and is by halves: nothing is parsed before it is asked for.
+    message = schema(path.parent).from_bytes(path.read_bytes(), traversal_limit_in_words=2**60)
+    return message.__enter__() if hasattr(message, "__enter__") else message
+
+
+def capnp_dict(path):
+    return {pair.key: pair.value for pair in read_capnp(path).pairs}
+
+
+def capnp_get(message, key):
+    pairs = message.pairs
+    low, high = 0, len(pairs)
+    while low < high:
+        middle = (low + high) // 2
+        if pairs[middle].key < key:
+            low = middle + 1
+        else:
+            high = middle
+    return pairs[low].value
+
+
 # How each writes, opens and gets.
 WAYS = {
     "sakuin": (lambda path, table: sakuin.pack(table, path), sakuin.open, lambda table, key: table[key]),
     "dict from json": (lambda path, table: path.write_text(json.dumps(table)), from_file(json.loads), lambda table, key: table[key]),
     "dict from msgpack": (lambda path, table: path.write_bytes(msgpack.packb(table)), from_file(msgpack.unpackb), lambda table, key: table[key]),
     "dict from a pickle": (lambda path, table: path.write_bytes(pickle.dumps(table)), from_file(pickle.loads), lambda table, key: table[key]),
+    "capnproto + array": (write_capnp, read_capnp, capnp_get),
+    "capnproto + dict": (write_capnp, capnp_dict, lambda table, key: table[key]),
     "dbm": (write_dbm, lambda path: dbm.open(str(path)), lambda table, key: table[key].decode()),
     "sqlite3": (write_sqlite, lambda path: sqlite3.connect(path), sqlite_get),
     "lmdb": (write_lmdb, lambda path: lmdb.open(str(path), readonly=True, lock=False, subdir=False), lmdb_get),
     "marisa-trie": (write_marisa, lambda path: marisa_trie.BytesTrie().mmap(str(path)), lambda table, key: table[key][0].decode()),
 }
+
+
+def workers(read, get, keys):
+    """Megabytes of eight workers that each have the settings; of pages that several share, each counts its part."""
+    children = []
+    for _ in range(WORKERS):
+        told, tell = os.pipe()
+        stop, stopped = os.pipe()
+        child = os.fork()
+        if child == 0:
+            opened = read()
+            for key in keys:
+                get(opened, key)
+            gc.collect()
+            os.write(tell, b".")
+            os.close(stopped)
+            for _, _, other in children:
+                os.close(other)
+            os.read(stop, 1)
+            os._exit(0)
+        os.close(stop)
+        children.append((child, told, stopped))
+    for _, told, _ in children:
+        os.read(told, 1)
+    sizes = [
+        next(int(line.split()[1]) for line in Path(f"/proc/{child}/smaps_rollup").read_text().splitlines() if line.startswith("Pss:"))
+        for child, _, _ in children
+    ]
+    for child, told, stopped in children:
+        os.close(stopped)
+        os.close(told)
+    for child, _, _ in children:
+        os.waitpid(child, 0)
+    return sum(sizes) / 1e3
 
 
 def main(date, folder):
@@ -94,7 +175,7 @@ def main(date, folder):
     samples = {row: {name: [] for name in WAYS} for row in (FIRST, GET, MANY)}
     for _ in range(ROUNDS):
         for name, (_, read, get) in WAYS.items():
-            is_quick = name in ("sakuin", "lmdb", "sqlite3", "dbm", "marisa-trie")
+            is_quick = name in ("sakuin", "lmdb", "sqlite3", "dbm", "marisa-trie", "capnproto + array")
             times = 20 if is_quick else 1
             begun = time.process_time()
             for _ in range(times):
@@ -109,17 +190,26 @@ def main(date, folder):
                 begun = time.process_time()
                 for key in keys:
                     opened[key]
+                samples[GET][name].append((time.process_time() - begun) * 1e9 / len(keys))
             else:
+                asked = keys[:2_000] if name == "capnproto + array" else keys
                 begun = time.process_time()
-                for key in keys:
+                for key in asked:
                     get(opened, key)
-            samples[GET][name].append((time.process_time() - begun) * 1e9 / len(keys))
+                samples[GET][name].append((time.process_time() - begun) * 1e9 / len(asked))
             if name in ("sakuin", "dict from json"):
                 batches = [keys[at : at + BATCH] for at in range(0, len(keys), BATCH)]
                 begun = time.process_time()
                 for batch in batches:
                     opened.get_many(batch) if name == "sakuin" else [opened[key] for key in batch]
                 samples[MANY][name].append((time.process_time() - begun) * 1e9 / len(keys))
+    samples[MEMORY] = {}
+    for _ in range(3):
+        nothing = workers(lambda: None, lambda _, key: None, keys)
+        for name in ("sakuin", "dict from json", "dict from a pickle", "marisa-trie", "lmdb"):
+            _, read, get = WAYS[name]
+            used = workers(lambda: read(paths[name]), get, keys) - nothing
+            samples[MEMORY].setdefault(name, []).append(used)
     model = next(line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name"))
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     common = {"bench": "settings", "machine": f"{model.split(': ')[1].strip()}, {os.cpu_count()} cores", "date": date, "commit": commit}
@@ -128,13 +218,13 @@ def main(date, folder):
         print(f"{row}: {subject}: {statistics.median(found):.3f} {unit}", file=sys.stderr)
         print(json.dumps({"row": row, "unit": unit, "subject": subject, "samples": found, **common}))
 
-    for row, unit in ((FIRST, "µs"), (GET, "ns"), (MANY, "ns")):
+    for row, unit in ((FIRST, "µs"), (GET, "ns"), (MANY, "ns"), (MEMORY, "MB")):
         for name, found in samples[row].items():
             if found:
                 say(row, unit, name, found)
     for name in WAYS:
         say(FILE, "bytes", name, [sum(path.stat().st_size for path in folder.glob(f"python {name}*"))])
-    for row, most in ((GET, 1.5), (MANY, 0.6)):
+    for row, most in ((GET, 1.5), (MANY, 0.6), (MEMORY, 0.2)):
         print(json.dumps({"bench": "settings", "row": row, "target": most, "ratio_to": "dict from json"}))
 
 

@@ -1,8 +1,16 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require_relative "lib/sakuin/version"
 
-# A gem for the Ruby that builds it, with the extension that `make ruby` has put into `lib`.
+# A gem for the Ruby that builds it. Cargo, a C compiler and libclang make the extension, if nobody has yet.
+extension = File.join(__dir__, "lib/sakuin/sakuin_ruby.so")
+unless File.exist?(extension)
+  Dir.chdir(__dir__) { system("cargo", "build", "--release", "--locked", exception: true) }
+  folder = ENV.fetch("CARGO_TARGET_DIR", File.join(__dir__, "target"))
+  FileUtils.cp(File.join(folder, "release/libsakuin_ruby.so"), extension)
+end
+
 Gem::Specification.new do |gem|
   gem.name = "sakuin"
   gem.version = Sakuin::VERSION

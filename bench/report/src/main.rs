@@ -1,9 +1,10 @@
 //! Writes BENCHMARKS.md from the results in `record/`: for every bench its newest file, every row with the median,
 //! the spread and the ratio to each peer, and every target with what was measured. Rows that are lost stay. Curves over
-//! the number of clients become a picture in `plots/`.
+//! the number of clients become a picture in `plots/`, and so do the rows of benches where people would rather look.
 //!
 //! `cargo run --release -p bench-report > ../BENCHMARKS.md`, from the folder `bench`.
 
+mod bars;
 mod plot;
 
 use std::{collections::BTreeMap, fmt::Write, fs, path::PathBuf};
@@ -39,6 +40,9 @@ struct Line {
     ratio_to_row: Option<String>,
 }
 
+/// Benches whose rows are drawn.
+const DRAWN: [&str; 1] = ["settings"];
+
 fn us() -> String {
     "sakuin".to_owned()
 }
@@ -64,6 +68,13 @@ fn main() -> std::io::Result<()> {
             let title = format!("{bench}: rates and latencies over the number of clients");
             fs::create_dir_all("plots")?;
             fs::write(format!("plots/{bench}.svg"), plot::svg(&title, &points))?;
+            push(&mut out, &format!("\n![{title}](bench/plots/{bench}.svg)\n"));
+        }
+        if DRAWN.contains(&&*bench) {
+            let rows: Vec<&Line> = lines.iter().filter(|line| !line.samples.is_empty()).collect();
+            let title = format!("{bench}: medians, the less the better");
+            fs::create_dir_all("plots")?;
+            fs::write(format!("plots/{bench}.svg"), bars::svg(&title, &rows))?;
             push(&mut out, &format!("\n![{title}](bench/plots/{bench}.svg)\n"));
         }
     }

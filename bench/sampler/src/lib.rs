@@ -86,6 +86,13 @@ impl Sampler {
         self.line(&json!({"bench": self.bench, "row": row, "subject": subject, "target": most}));
     }
 
+    /// The most that another subject may need in a row, as a multiple of a third one's.
+    pub fn target_of_ratio(&mut self, row: &str, subject: &str, most: f64, ratio_to: &str) {
+        self.line(&json!({
+            "bench": self.bench, "row": row, "subject": subject, "target": most, "ratio_to": ratio_to,
+        }));
+    }
+
     /// The least that `sakuin` should reach in a row, for rates.
     pub fn target_least(&mut self, row: &str, least: f64) {
         self.line(&json!({"bench": self.bench, "row": row, "target_least": least}));

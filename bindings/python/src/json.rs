@@ -11,6 +11,8 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor,
 };
 
+use crate::text::{name, text};
+
 /// How deep values may lie within each other.
 const DEPTH_MAX: usize = 100;
 
@@ -58,8 +60,8 @@ impl<'py, 'de> Visitor<'de> for Reader<'py> {
         Ok(PyFloat::new(self.0, value).into_any())
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Self::Value, E> {
-        Ok(PyString::new(self.0, value).into_any())
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<Self::Value, E> {
+        Ok(text(self.0, value.as_bytes()).map_err(E::custom)?.into_any())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Self::Value, A::Error> {
@@ -74,7 +76,8 @@ impl<'py, 'de> Visitor<'de> for Reader<'py> {
         let dict = PyDict::new(self.0);
         while let Some(key) = values.next_key::<Key<'de>>()? {
             let value = values.next_value_seed(self)?;
-            dict.set_item(&*key.0, value).map_err(A::Error::custom)?;
+            let key = name(self.0, &key.0).map_err(A::Error::custom)?;
+            dict.set_item(key, value).map_err(A::Error::custom)?;
         }
         Ok(dict.into_any())
     }

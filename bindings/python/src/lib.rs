@@ -11,6 +11,7 @@ mod pack;
 mod remote;
 mod schema;
 mod table;
+mod text;
 mod transaction;
 mod value;
 
@@ -23,6 +24,8 @@ fn _sakuin(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::open, module)?)?;
     module.add_function(wrap_pyfunction!(pack::pack, module)?)?;
     module.add_class::<japanese::Scanner>()?;
+    module.add_class::<japanese::Scan>()?;
+    module.add_class::<japanese::Entries>()?;
     module.add_function(wrap_pyfunction!(japanese::deinflect, module)?)?;
     module.add_class::<bits::Bits>()?;
     module.add_class::<live::Store>()?;

@@ -1,6 +1,8 @@
 """Words of texts, by a dictionary of a few lines that the command packs."""
 
+import json
 import pickle
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -20,11 +22,29 @@ def dictionary(tmp_path_factory, command):
 
 def test_words_are_found_inflected_or_not(dictionary):
     scanner = pickle.loads(pickle.dumps(Scanner(dictionary)))
-    answer = scanner.scan("日本語を食べられませんでした")
-    found = [(match["start"], match["surface"], match["form"]) for match in answer["matches"]]
-    assert found[0] == (0, "日本語", "日本語") and (4, "食べられませんでした", "食べる") in found
-    assert answer["entries"][0]["senses"] and "EDICT" in scanner.licence
-    assert scanner.scan("")["matches"] == []
+    found = scanner.scan("日本語を食べられませんでした")
+    assert isinstance(found, Sequence) and isinstance(found.entries, Mapping)
+    places = [(one["start"], one["surface"], one["form"]) for one in found]
+    assert places[0] == (0, "日本語", "日本語") and (4, "食べられませんでした", "食べる") in places
+    last = next(one for one in found if one["form"] == "食べる")
+    assert (last["kind"], last["end"], last["reasons"]) == ("word", 14, ["potential or passive", "polite", "negative", "past"])
+    (id,) = last["entries"]
+    assert found.entries[id]["headwords"] == ["食べる"] and found.entries[id]["senses"][0]["glosses"] == ["to eat"]
+    assert list(found.entries) == list(found.entries.keys()) and id in found.entries and found.entries.get("w9", 5) == 5
+    assert json.loads(scanner.scan_json("日本語を食べられませんでした"))["matches"] == list(found)
+    assert found[-1] == found[len(found) - 1] and "EDICT" in found.licence
+    with pytest.raises(IndexError):
+        found[len(found)]
+    with pytest.raises(KeyError):
+        found.entries["w9"]
+    entries = found.entries
+    del scanner, found
+    assert list(entries.values())[0]["readings"] == ["にほんご"]
+
+
+def test_nothing_is_found_in_nothing(dictionary):
+    found = Scanner(dictionary).scan("")
+    assert (len(found), dict(found.entries)) == (0, {})
 
 
 def test_words_are_deinflected():

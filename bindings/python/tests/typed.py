@@ -17,7 +17,9 @@ def first(path: str) -> str:
 
 
 def words(text: str) -> int:
-    return len(Scanner("japanese.skn").scan(text)["matches"])
+    found = Scanner("japanese.skn").scan(text)
+    first: str = found[0]["form"]
+    return len(found) + len(first) + len(found.entries)
 
 
 def changed(store: sakuin.live.Store) -> int:

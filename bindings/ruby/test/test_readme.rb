@@ -2,11 +2,11 @@
 
 require_relative "helper"
 
-# The example of the README says what is so.
+# The examples of the README say what is so.
 class TestReadme < Minitest::Test
-  def test_the_example
+  def test_the_examples
     readme = File.read(File.join(__dir__, "../README.md"))
-    lines = readme[/```ruby\n(.*?)```/m, 1].lines.map(&:strip).reject(&:empty?)
+    lines = readme.scan(/```ruby\n(.*?)```/m).join.lines.map(&:strip).reject(&:empty?)
     in_folder do
       scope = binding
       checked = lines.count do |line|
@@ -15,7 +15,7 @@ class TestReadme < Minitest::Test
         assert_equal expected, found.inspect.gsub(/" => /, '"=>'), code if expected
         expected
       end
-      assert_operator checked, :>, 4
+      assert_operator checked, :>, 7
     end
   end
 end

@@ -27,33 +27,79 @@ use crate::scan::{Found, Matches, scan};
 use crate::sections::Sections;
 use crate::text::{Offsets, Text};
 
+/// Entries of one span that share form, reasons and kind.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Match<'d, 't> {
+    /// Where it begins, in characters of the input.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
+    /// What stands there.
+    pub surface: &'t str,
+    /// The form that the entries have.
+    pub form: Cow<'d, str>,
+    /// How the form became the surface.
+    pub reasons: Vec<&'static str>,
+    /// `word` or `name`.
+    pub kind: &'static str,
+    /// The ids of the entries.
+    pub entries: Vec<Cow<'d, str>>,
+}
+
+/// An entry of a dictionary.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Entry<'d> {
+    /// Its name in the packed file.
+    pub id: Cow<'d, str>,
+    /// All of it.
+    pub json: &'d [u8],
+}
+
 impl Dictionary {
+    /// Hands on every match of a text, in the order of the text, the best first at each start; returns the entries they
+    /// name, in the order they are first named. Costs a scan, and a look at the head of every entry.
+    ///
+    /// # Errors
+    /// Those of a damaged file, and of `each`.
+    pub fn matches<'d, 't>(
+        &'d self,
+        text: &'t Text,
+        mut each: impl FnMut(Match<'d, 't>) -> Result<(), Error>,
+    ) -> Result<Vec<Entry<'d>>, Error> {
+        let sections = self.sections()?;
+        let found = scan(&sections, automaton(), text);
+        let mut heads = Heads { sections: &sections, numbers: HashMap::new(), entries: Vec::new() };
+        for at_one_place in found.by_start() {
+            for group in groups(&mut heads, text, &found, at_one_place)? {
+                each(group.named(text, &found, &heads))?;
+            }
+        }
+        let entries = heads.entries.into_iter();
+        Ok(entries.map(|(json, head)| Entry { id: head.id, json }).collect())
+    }
+
     /// The answer to `POST /v1/scan` and `sakuin japanese scan`, written as it is made. See the module for
     /// its form.
     ///
     /// # Errors
     /// [`Error::Write`] when `to` refuses; then part of the answer may be written.
     pub fn answer(&self, text: &Text, to: &mut impl Write) -> Result<(), Error> {
-        let sections = self.sections()?;
-        let matches = scan(&sections, automaton(), text);
-        let mut heads = Heads { sections: &sections, numbers: HashMap::new(), entries: Vec::new() };
         let characters = text.offset(text.length() as u32, Offsets::Characters);
         write!(to, "{{\"characters\":{characters},\"matches\":[")?;
         let mut comma = "";
-        for found in matches.by_start() {
-            for group in groups(&mut heads, text, &matches, found)? {
-                to.write_all(comma.as_bytes())?;
-                comma = ",\n";
-                serde_json::to_writer(&mut *to, &group.shown(text, &matches, &heads))
-                    .map_err(io::Error::from)?;
-            }
-        }
-        to.write_all(b"],\"entries\":[")?;
-        comma = "";
-        for (entry, _) in &heads.entries {
+        let entries = self.matches(text, |one| {
             to.write_all(comma.as_bytes())?;
             comma = ",\n";
-            to.write_all(sections.entry(*entry)?)?;
+            Ok(serde_json::to_writer(&mut *to, &one).map_err(io::Error::from)?)
+        })?;
+        to.write_all(b"],\"entries\":[")?;
+        comma = "";
+        for entry in entries {
+            to.write_all(comma.as_bytes())?;
+            comma = ",\n";
+            to.write_all(entry.json)?;
         }
         to.write_all(b"],\"dictionaries\":")?;
         serde_json::to_writer(&mut *to, self.sources()).map_err(io::Error::from)?;
@@ -64,7 +110,7 @@ impl Dictionary {
     }
 }
 
-/// Entries of one span that share form, reasons and kind.
+/// A match before its reasons are looked up.
 struct Group<'d> {
     span: (u32, u32),
     form: Cow<'d, str>,
@@ -73,26 +119,15 @@ struct Group<'d> {
     entries: Vec<u32>,
 }
 
-#[derive(Serialize)]
-struct Shown<'a> {
-    start: u32,
-    end: u32,
-    surface: &'a str,
-    form: &'a str,
-    reasons: Vec<&'a str>,
-    kind: &'static str,
-    entries: Vec<&'a str>,
-}
-
-impl Group<'_> {
-    fn shown<'a>(&'a self, text: &'a Text, matches: &Matches, heads: &'a Heads<'_>) -> Shown<'a> {
+impl<'d> Group<'d> {
+    fn named<'t>(self, text: &'t Text, matches: &Matches, heads: &Heads<'_, 'd>) -> Match<'d, 't> {
         let (start, end) = self.span;
         let reasons = matches.chains.reasons(self.chain);
-        Shown {
+        Match {
             start: text.offset(start, Offsets::Characters),
             end: text.offset(end, Offsets::Characters),
             surface: text.surface(start, end),
-            form: &self.form,
+            form: self.form,
             reasons: reasons.into_iter().map(|reason| rules().label(reason)).collect(),
             kind: if self.is_name { "name" } else { "word" },
             entries: self.entries.iter().map(|&number| heads.id(number)).collect(),
@@ -102,7 +137,7 @@ impl Group<'_> {
 
 /// The groups that begin at one place, the longest span first, the best within a span first.
 fn groups<'d>(
-    heads: &mut Heads<'d>,
+    heads: &mut Heads<'_, 'd>,
     text: &Text,
     matches: &Matches,
     found: &[Found],
@@ -136,10 +171,10 @@ fn groups<'d>(
 }
 
 /// The entries met so far, numbered in the order they are met, with their heads.
-struct Heads<'d> {
-    sections: &'d Sections<'d>,
+struct Heads<'s, 'd> {
+    sections: &'s Sections<'d>,
     numbers: HashMap<u32, u32>,
-    entries: Vec<(u32, Head<'d>)>,
+    entries: Vec<(&'d [u8], Head<'d>)>,
 }
 
 #[derive(Deserialize)]
@@ -152,21 +187,22 @@ struct Head<'d> {
     readings: Vec<Cow<'d, str>>,
 }
 
-impl<'d> Heads<'d> {
+impl<'d> Heads<'_, 'd> {
     fn number(&mut self, entry: u32) -> Result<u32, Error> {
         if let Some(&number) = self.numbers.get(&entry) {
             return Ok(number);
         }
-        let head = serde_json::from_slice(self.sections.entry(entry)?)
+        let json = self.sections.entry(entry)?;
+        let head = serde_json::from_slice(json)
             .map_err(|_| Error::Malformed { section: "values" })?;
         let number = self.entries.len() as u32;
-        self.entries.push((entry, head));
+        self.entries.push((json, head));
         self.numbers.insert(entry, number);
         Ok(number)
     }
 
-    fn id(&self, number: u32) -> &str {
-        &self.entries[number as usize].1.id
+    fn id(&self, number: u32) -> Cow<'d, str> {
+        self.entries[number as usize].1.id.clone()
     }
 
     fn form(&self, number: u32, posting: Posting) -> Cow<'d, str> {

@@ -18,7 +18,7 @@ pub mod dictionary;
 pub mod scan;
 pub mod text;
 
-mod answer;
+pub mod answer;
 mod rank;
 pub mod sub_dictionary;
 

@@ -1,9 +1,16 @@
 """The words of Japanese texts.
 
     scanner = Scanner("japanese.skn")                 # written by `sakuin japanese pack`
-    scanner.scan("食べられませんでした")["matches"][0]["form"]       # '食べる'
+    found = scanner.scan("食べられませんでした")
+    found[0]["form"]                                  # '食べる'
+    found.entries[found[0]["entries"][0]]["senses"]   # [{'tags': ['v1', 'vt'], 'glosses': ['to eat']}]
 """
 
-from ._sakuin import Scanner, deinflect
+from collections.abc import Mapping, Sequence
 
-__all__ = ["Scanner", "deinflect"]
+from ._sakuin import Entries, Scan, Scanner, deinflect
+
+Sequence.register(Scan)
+Mapping.register(Entries)
+
+__all__ = ["Entries", "Scan", "Scanner", "deinflect"]

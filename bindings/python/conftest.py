@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = os.environ.get("SAKUIN", str(Path(__file__).parents[3] / "target" / "debug" / "sakuin"))
+COMMAND = os.environ.get("SAKUIN", str(Path(__file__).parents[2] / "target" / "debug" / "sakuin"))
 
 
 @pytest.fixture(autouse=True)
