@@ -26,7 +26,7 @@ FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
 PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=$(PROTO)
 
-.PHONY: run build dictionaries tools test test-python ruby test-ruby bench bench-cache bench-serve bench-directory bench-contacts bench-settings bench-live bench-nearest bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test test-python ruby test-ruby bench bench-cache bench-serve bench-directory bench-contacts bench-settings bench-bindings bench-live bench-nearest bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -60,7 +60,8 @@ test-python:
 	    $(CURDIR)/target/python-test/bin/maturin build --quiet --locked --profile dev --out $(CURDIR)/target/wheels
 	target/python-test/bin/pip install --quiet --force-reinstall --no-index target/wheels/sakuin-*.whl
 	cd bindings/python && ../../target/python-test/bin/python -m pytest -p no:cacheprovider
-	cd bindings/python && ../../target/python-test/bin/python -m mypy --cache-dir $(CURDIR)/target/mypy tests/typed.py
+	cd bindings/python && ../../target/python-test/bin/python -m mypy --cache-dir $(CURDIR)/target/mypy \
+	    tests/typed.py $(CURDIR)/examples/settings
 
 tools: target/grpcurl target/grpc-python target/vdirsyncer
 	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck litmus
@@ -88,7 +89,7 @@ target/vdirsyncer: $(CONTACTS)/requirements.txt $(CONTACTS)/mixin.py
 
 # The extension of Ruby, beside the rest of its library; libclang reads Ruby's headers.
 ruby:
-	@scripts/install ruby ruby-dev libclang-dev build-essential
+	@scripts/install ruby ruby-dev libclang-dev build-essential ruby-railties
 	cd bindings/ruby && CARGO_TARGET_DIR=$(CURDIR)/target/ruby cargo build --locked
 	cp target/ruby/debug/libsakuin_ruby.so bindings/ruby/lib/sakuin/sakuin_ruby.so
 
@@ -107,7 +108,7 @@ bench: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-cache bench-serve bench-directory bench-contacts bench-settings bench-live bench-nearest bench-report
+	$(MAKE) bench-cache bench-serve bench-directory bench-contacts bench-settings bench-bindings bench-live bench-nearest bench-report
 
 # The strategies of cached tables; some six minutes.
 bench-cache:
@@ -147,10 +148,20 @@ bench-settings:
 	cp target/ruby/release/libsakuin_ruby.so target/ruby/lib/sakuin/sakuin_ruby.so
 	test -d bench/target/settings-python || python3 -m venv bench/target/settings-python
 	bench/target/settings-python/bin/pip install --quiet --requirement bench/settings/requirements.txt
-	bench/target/settings-python/bin/pip install --quiet --force-reinstall bindings/python
+	CARGO_TARGET_DIR=$(CURDIR)/target/python bench/target/settings-python/bin/pip install --quiet --force-reinstall --no-deps bindings/python
 	ruby -I target/ruby/lib bench/settings/settings.rb $(TODAY) bench/target/settings > bench/record/$(TODAY)-settings.jsonl
 	bench/target/settings-python/bin/python bench/settings/settings.py $(TODAY) bench/target/settings \
 	    >> bench/record/$(TODAY)-settings.jsonl
+
+# Scanning and packing from Python beside Rust and the command; some two minutes.
+bench-bindings: $(READER)/japanese.skn
+	@scripts/install python3-venv
+	test -d bench/target/settings-python || python3 -m venv bench/target/settings-python
+	bench/target/settings-python/bin/pip install --quiet --requirement bench/settings/requirements.txt
+	CARGO_TARGET_DIR=$(CURDIR)/target/python bench/target/settings-python/bin/pip install --quiet --force-reinstall --no-deps bindings/python
+	cd bench && cargo build --release --locked --package bench-bindings
+	cd bench && target/release/bench-bindings $(TODAY) record/$(TODAY)-bindings.jsonl \
+	    target/settings-python/bin/python bindings/story.txt
 
 # Live tables in process and over gRPC, beside the original question's servers; some ten minutes. One part into a
 # file of its own:   cd bench && target/release/bench-live 2026-11-20 search.jsonl search

@@ -33,7 +33,7 @@ def seconds(work: Callable[[], Any], times: int = 5) -> float:
     return min(once() for _ in range(times))
 
 
-def all_of(table: Mapping[str, str], keys: list[str]) -> None:
+def all_of(table: Mapping[Any, Any], keys: list[str]) -> None:
     for key in keys:
         table[key]
 
