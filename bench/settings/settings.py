@@ -30,7 +30,7 @@ FIRST = "Python: open or parse 100,000 settings, and get one"
 GET = "Python: get one of 100,000 settings"
 MANY = "Python: get 1,000 of 100,000 settings, each"
 FILE = "100,000 settings: the file of Python's ways"
-MEMORY = "Python: memory of 8 forked workers for the settings, shared pages counted once"
+MEMORY = "Python: memory of 8 forked workers, shared pages counted once"
 
 SCHEMA = """@0xb0a5d6c1e9f27384;
 struct Table { pairs @0 :List(Pair); }

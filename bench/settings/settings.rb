@@ -145,7 +145,7 @@ cpu = -> { Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :float_micro
 FIRST = "Ruby: open or parse 100,000 settings, and get one"
 GET = "Ruby: get one of 100,000 settings"
 FILE = "100,000 settings: the file"
-MEMORY = "Ruby: memory of 8 forked workers for the settings, shared pages counted once"
+MEMORY = "Ruby: memory of 8 forked workers, shared pages counted once"
 
 keys = all.keys.shuffle(random: Random.new(7)).map(&:dup)
 first = Hash.new { |hash, name| hash[name] = [] }

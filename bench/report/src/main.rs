@@ -72,7 +72,7 @@ fn main() -> std::io::Result<()> {
         }
         if DRAWN.contains(&&*bench) {
             let rows: Vec<&Line> = lines.iter().filter(|line| !line.samples.is_empty()).collect();
-            let title = format!("{bench}: medians, the less the better");
+            let title = format!("{bench}: medians on a logarithmic scale, the less the better");
             fs::create_dir_all("plots")?;
             fs::write(format!("plots/{bench}.svg"), bars::svg(&title, &rows))?;
             push(&mut out, &format!("\n![{title}](bench/plots/{bench}.svg)\n"));
