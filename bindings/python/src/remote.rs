@@ -138,7 +138,7 @@ impl Found {
 /// How a server is asked.
 enum Door {
     Http(http::Door),
-    Grpc(grpc::Door),
+    Grpc(Box<grpc::Door>),
 }
 
 /// What is asked of either door, with what only one of them does.
@@ -226,12 +226,10 @@ pub(crate) fn connect(
         let _within = runtime.enter();
         match url.split_once("://") {
             Some(("http" | "https", _)) => http::Door::new(url, headers).map(Door::Http),
-            Some(("grpc", rest)) => {
-                grpc::Door::new(&format!("http://{rest}"), headers).map(Door::Grpc)
-            }
-            Some(("grpcs", rest)) => {
-                grpc::Door::new(&format!("https://{rest}"), headers).map(Door::Grpc)
-            }
+            Some(("grpc", rest)) => grpc::Door::new(&format!("http://{rest}"), headers)
+                .map(|door| Door::Grpc(Box::new(door))),
+            Some(("grpcs", rest)) => grpc::Door::new(&format!("https://{rest}"), headers)
+                .map(|door| Door::Grpc(Box::new(door))),
             _ => Err(format!("{url:?} is no address of a server")),
         }
     };

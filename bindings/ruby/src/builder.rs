@@ -131,7 +131,7 @@ impl Watch {
     /// has it whenever there is something to tell. Whatever is raised breaks the writing off, and is raised when it ended.
     fn write(
         &self,
-        mut builder: sakuin_pack::Builder,
+        builder: sakuin_pack::Builder,
         path: &Path,
         progress: Option<Proc>,
     ) -> Result<Result<Report, BuildError>, Error> {

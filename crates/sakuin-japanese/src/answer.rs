@@ -193,8 +193,8 @@ impl<'d> Heads<'_, 'd> {
             return Ok(number);
         }
         let json = self.sections.entry(entry)?;
-        let head = serde_json::from_slice(json)
-            .map_err(|_| Error::Malformed { section: "values" })?;
+        let head =
+            serde_json::from_slice(json).map_err(|_| Error::Malformed { section: "values" })?;
         let number = self.entries.len() as u32;
         self.entries.push((json, head));
         self.numbers.insert(entry, number);

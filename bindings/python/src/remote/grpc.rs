@@ -126,7 +126,7 @@ impl Door {
                 for entry in self.entries(table, texts).await? {
                     match entry.outcome {
                         Some(Outcome::Answer(answer)) => {
-                            let value = Found::of(&answer.content_type, answer.value.into());
+                            let value = Found::of(&answer.content_type, answer.value);
                             found.insert(Key::Text(entry.key), value);
                         }
                         Some(Outcome::Error(error)) => {

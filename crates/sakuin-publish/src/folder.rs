@@ -1,0 +1,158 @@
+//! What a follower has on this machine: the tables of the version it serves, and a file that says which they are. Any
+//! number of programs may read it while one follows.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{error::Error, layout::FORMAT, manifest::Object};
+
+const STATE: &str = "state.json";
+const OBJECTS: &str = "objects";
+
+/// A folder that a version is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Folder {
+    path: PathBuf,
+    state: State,
+}
+
+/// What a folder has, as its file says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct State {
+    /// The version of the layout.
+    pub format: u32,
+    /// Where the tables are from.
+    pub repository: String,
+    /// The channel that is followed.
+    pub channel: String,
+    /// The number of its announcement.
+    pub announcement: u64,
+    /// The version that is served.
+    pub version: u64,
+    /// When it was made.
+    pub made: Timestamp,
+    /// Its tables.
+    pub tables: BTreeMap<String, Object>,
+    /// Versions served before that are still here, the newest first: their numbers and objects.
+    #[serde(default)]
+    pub kept: Vec<(u64, Vec<String>)>,
+}
+
+/// A table of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Table {
+    /// Its file.
+    pub file: PathBuf,
+    /// What it is.
+    pub object: Object,
+}
+
+impl Folder {
+    /// What is in a folder. A file may be gone by the time it is opened, when versions follow quickly: then look again.
+    ///
+    /// # Errors
+    /// [`Error::File`] if nothing was followed into it, [`Error::Damaged`], [`Error::Newer`]
+    ///
+    /// ```no_run
+    /// let folder = sakuin_publish::Folder::open("shop".as_ref())?;
+    /// println!("version {}: {:?}", folder.state().version, folder.table("words").map(|table| table.file));
+    /// # Ok::<(), sakuin_publish::Error>(())
+    /// ```
+    pub fn open(path: &Path) -> Result<Folder, Error> {
+        let file = path.join(STATE);
+        let bytes = fs::read(&file).map_err(|cause| Error::File { file: file.clone(), cause })?;
+        let state = parse(&file, &bytes)?;
+        Ok(Folder { path: path.to_owned(), state })
+    }
+
+    /// What is there now, if it is another version or another announcement.
+    pub fn refresh(&self) -> Result<Option<Folder>, Error> {
+        let now = Folder::open(&self.path)?;
+        Ok((now.state.announcement != self.state.announcement).then_some(now))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What its file says.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// A table.
+    pub fn table(&self, name: &str) -> Option<Table> {
+        let object = self.state.tables.get(name)?;
+        Some(Table { file: object_file(&self.path, &object.blake3), object: object.clone() })
+    }
+
+    /// All tables with their names.
+    pub fn tables(&self) -> impl Iterator<Item = (&str, Table)> {
+        self.state.tables.keys().filter_map(|name| Some((name.as_str(), self.table(name)?)))
+    }
+
+    /// Says what a folder has from now on, in one step.
+    #[cfg(feature = "stores")]
+    pub(crate) fn write(path: &Path, state: State) -> Result<Folder, Error> {
+        let file = path.join(STATE);
+        let written = || -> io::Result<()> {
+            let mut new = tempfile::NamedTempFile::new_in(path)?;
+            io::Write::write_all(&mut new, &crate::manifest::write(&state))?;
+            new.as_file().sync_all()?;
+            new.persist(&file)?;
+            fs::File::open(path)?.sync_all()
+        };
+        written().map_err(|cause| Error::File { file: file.clone(), cause })?;
+        Ok(Folder { path: path.to_owned(), state })
+    }
+}
+
+/// Where an object is in a folder.
+pub(crate) fn object_file(folder: &Path, hash: &str) -> PathBuf {
+    folder.join(OBJECTS).join(hash)
+}
+
+fn parse(file: &Path, bytes: &[u8]) -> Result<State, Error> {
+    #[derive(Deserialize)]
+    struct Format {
+        format: u32,
+    }
+    let name = || file.display().to_string();
+    let damaged =
+        |error: serde_json::Error| Error::Damaged { name: name(), what: error.to_string() };
+    let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
+    if format > FORMAT {
+        return Err(Error::Newer { name: name(), found: format, known: FORMAT });
+    }
+    let state: State = serde_json::from_slice(bytes).map_err(damaged)?;
+    match state.tables.values().all(|object| crate::layout::is_hash(&object.blake3)) {
+        true => Ok(state),
+        false => {
+            Err(Error::Damaged { name: name(), what: "it names an object by no hash".to_owned() })
+        }
+    }
+}
+
+/// The objects that are in a folder.
+#[cfg(feature = "stores")]
+pub(crate) fn objects(folder: &Path) -> io::Result<Vec<String>> {
+    let names = fs::read_dir(folder.join(OBJECTS))?.map(|entry| Ok(entry?.file_name()));
+    let names: Vec<_> = names.collect::<io::Result<_>>()?;
+    Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
+}
+
+/// Makes the folder and the place of its objects.
+#[cfg(feature = "stores")]
+pub(crate) fn make(folder: &Path) -> Result<(), Error> {
+    let objects = folder.join(OBJECTS);
+    fs::create_dir_all(&objects).map_err(|cause| Error::File { file: objects, cause })
+}
