@@ -20,6 +20,7 @@ TEXTS   :=
 FUZZ_SECONDS := 60
 ORIGINAL := crates/sakuin-cli/tests/it/original
 CONTACTS := crates/sakuin-cli/tests/it/contacts
+PUBLISH  := crates/sakuin-cli/tests/it/publish
 PROTO    := crates/sakuin-grpc/proto
 # The original question's servers beside live tables, and the compiler of their `.proto`.
 FEATURES_PYTHON := bench/target/features-python
@@ -63,7 +64,7 @@ test-python:
 	cd bindings/python && ../../target/python-test/bin/python -m mypy --cache-dir $(CURDIR)/target/mypy \
 	    tests/typed.py $(CURDIR)/examples/settings
 
-tools: target/grpcurl target/grpc-python target/vdirsyncer
+tools: target/grpcurl target/grpc-python target/vdirsyncer target/moto
 	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck litmus
 
 # Clients of gRPC that others wrote: one that asks the server what it serves, and the generator for Python.
@@ -85,6 +86,13 @@ target/vdirsyncer: $(CONTACTS)/requirements.txt $(CONTACTS)/mixin.py
 	$@/bin/pip download --quiet --no-deps --no-binary :all: --dest $@/sdist "$$(grep ^vdirsyncer $(CONTACTS)/requirements.txt)"
 	rm -rf $@/source && mkdir $@/source && tar -xzf $@/sdist/vdirsyncer-*.tar.gz -C $@/source --strip-components 1
 	install -D $(CONTACTS)/mixin.py $@/source/tests/storage/servers/sakuin/__init__.py
+	touch $@
+
+# What stands for Amazon S3.
+target/moto: $(PUBLISH)/requirements.txt
+	@scripts/install python3-venv
+	test -d $@ || python3 -m venv $@
+	$@/bin/pip install --quiet --requirement $(PUBLISH)/requirements.txt
 	touch $@
 
 # The extension of Ruby, beside the rest of its library; libclang reads Ruby's headers.

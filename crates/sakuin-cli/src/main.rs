@@ -1,6 +1,7 @@
 //! The command `sakuin`: reads arguments, calls one engine or door, prints, picks the exit code.
 //!
-//! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or absent, 2 wrong usage.
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or absent, 2 wrong usage; those of
+//! `publish` are in its module.
 
 mod config;
 mod contacts;
@@ -11,6 +12,7 @@ mod pack;
 mod record;
 mod reload;
 mod replay;
+mod repository;
 mod serve;
 mod table;
 
@@ -45,6 +47,15 @@ enum Command {
     Check(serve::Check),
     Config(config::Command),
     Reload(reload::Command),
+    Publish(repository::Publish),
+    Pull(repository::Pull),
+    Versions(repository::Versions),
+    Diff(repository::Diff),
+    Promote(repository::Promote),
+    Rollback(repository::Rollback),
+    Pin(repository::Pin),
+    Collect(repository::Collect),
+    Upload(repository::Upload),
     Replay(replay::Command),
     Record(record::Command),
     /// Print a completion script: `sakuin completions bash > /etc/bash_completion.d/sakuin`.
@@ -69,6 +80,15 @@ fn main() -> ExitCode {
         Command::Check(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Reload(command) => command.run(),
+        Command::Publish(command) => command.run(),
+        Command::Pull(command) => command.run(),
+        Command::Versions(command) => command.run(),
+        Command::Diff(command) => command.run(),
+        Command::Promote(command) => command.run(),
+        Command::Rollback(command) => command.run(),
+        Command::Pin(command) => command.run(),
+        Command::Collect(command) => command.run(),
+        Command::Upload(command) => command.run(),
         Command::Replay(command) => command.run(),
         Command::Record(command) => command.run(),
         Command::Completions { shell } => {
@@ -116,6 +136,7 @@ fn hint(cause: &(dyn std::error::Error + 'static)) -> Option<String> {
         sakuin_live::ValueError,
         sakuin_contacts::OpenError,
         sakuin_contacts::UserError,
+        sakuin_publish::Error,
         sakuin::ConfigError,
         sakuin::OpenError,
         sakuin_server::ConfigError,

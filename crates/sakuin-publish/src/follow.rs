@@ -14,12 +14,11 @@ use jiff::Timestamp;
 use crate::{
     error::{Error, Refusal},
     folder::{self, Folder, State, object_file},
-    layout::{self, FORMAT},
+    layout::FORMAT,
     manifest::{Announcement, Kind, Manifest, Object},
     publish::opened,
     repository::{Repository, check_channel},
     rules::{Opened, Rules},
-    store::hash,
 };
 
 /// How a table is opened; or why it cannot be.
@@ -314,15 +313,8 @@ impl<T: Opened> Follower<T> {
         for object in missing {
             let file = object_file(&self.folder, &object.blake3);
             let part = file.with_extension("part");
-            let name = layout::object(&object.blake3);
             let fetched = async {
-                self.repository.store.fetch(&name, &part, object.facts.bytes, |_| ()).await?;
-                if hash(&part).await? != object.blake3 {
-                    return Err(Error::Damaged {
-                        name: name.clone(),
-                        what: "its bytes have another hash".to_owned(),
-                    });
-                }
+                self.repository.fetch(object, &part).await?;
                 fs::rename(&part, &file).map_err(|cause| Error::File { file: file.clone(), cause })
             };
             let fetched = fetched.await;

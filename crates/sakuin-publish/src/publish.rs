@@ -156,9 +156,7 @@ impl Repository {
         for (name, object) in parent.iter().flat_map(|parent| &parent.tables) {
             if asked.contains(name) {
                 let file = folder.path().join(name);
-                self.store
-                    .fetch(&layout::object(&object.blake3), &file, object.facts.bytes, |_| ())
-                    .await?;
+                self.fetch(object, &file).await?;
                 before.insert(name.clone(), opened(name, &file, open)?);
             }
         }

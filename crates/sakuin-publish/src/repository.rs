@@ -1,6 +1,6 @@
 //! A repository: its versions and channels, and the one way in which either grows.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::Error,
     layout::{self, FORMAT},
-    manifest::{Announcement, Kind, Manifest, read, write},
-    store::{Created, Store},
+    manifest::{Announcement, Kind, Manifest, Object, read, write},
+    store::{Created, Store, hash},
 };
 
 /// Tables that belong together, in a store.
@@ -274,6 +274,19 @@ impl Repository {
             number -= 1;
         }
         Ok(None)
+    }
+
+    /// Fetches a table of a version into a file, and checks its hash.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] if it is not what its manifest says, and those of a store.
+    pub async fn fetch(&self, object: &Object, file: &Path) -> Result<(), Error> {
+        let name = layout::object(&object.blake3);
+        self.store.fetch(&name, file, object.facts.bytes, |_| ()).await?;
+        match hash(file).await? == object.blake3 {
+            true => Ok(()),
+            false => Err(Error::Damaged { name, what: "its bytes have another hash".to_owned() }),
+        }
     }
 
     /// Keeps a version from being collected.

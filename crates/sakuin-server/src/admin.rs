@@ -14,6 +14,7 @@ use std::{
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header, uri::Authority};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use jiff::Timestamp;
 use tokio::{net::TcpStream, time};
 
 use crate::{
@@ -108,6 +109,7 @@ impl Door {
         match path {
             "/live" => Ok(self.live()),
             "/ready" => Ok(self.ready()),
+            "/versions" => Ok(self.versions()),
             "/metrics" => Ok(text(StatusCode::OK, METRICS, metrics(&self.state))),
             "/config" => {
                 let config = self.state.serving.load().config.to_string();
@@ -115,7 +117,7 @@ impl Door {
             }
             _ => Err(Fault::not_found(
                 "the admin door has no such address",
-                "it has `/live`, `/ready`, `/metrics`, `/config` and `POST /reload`",
+                "it has `/live`, `/ready`, `/metrics`, `/config`, `/versions` and `POST /reload`",
             )),
         }
     }
@@ -150,6 +152,29 @@ impl Door {
         let status =
             if hanging.is_empty() { StatusCode::OK } else { StatusCode::INTERNAL_SERVER_ERROR };
         json(status, &serde_json::json!({ "live": hanging.is_empty(), "hanging_loops": hanging }))
+    }
+
+    /// What of each repository is served, and how old that is.
+    fn versions(&self) -> Response<Body> {
+        let serving = self.state.serving.load();
+        let now = Timestamp::now();
+        let seconds = |since: Timestamp| now.duration_since(since).as_secs().max(0);
+        let rows = serving.lookup.tables().repositories().map(|(name, follower)| {
+            let (current, status) = (follower.current(), follower.status());
+            serde_json::json!({
+                "repository": name,
+                "url": follower.repository().url(),
+                "channel": follower.channel(),
+                "version": current.as_ref().map(|current| current.number),
+                "age_seconds": current.as_ref().map(|current| seconds(current.made)),
+                "announced": status.announced,
+                "refused": status.refused,
+                "lag_seconds": status.looked.map(seconds),
+                "failure": status.failure,
+            })
+        });
+        let rows: Vec<_> = rows.collect();
+        json(StatusCode::OK, &serde_json::json!({ "repositories": rows }))
     }
 
     /// Whether it should be sent requests. An origin that is away is told and changes nothing: it is away for

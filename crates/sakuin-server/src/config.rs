@@ -176,7 +176,16 @@ impl Config {
     pub fn parse(text: &str, file: &str, folder: &Path) -> Result<Config, ConfigError> {
         let document = Document::parse(text, file, folder)?;
         let root = document.root();
-        root.only_known(&["server", "reader", "contacts", "grpc", "origins", "live", "tables"])?;
+        root.only_known(&[
+            "server",
+            "reader",
+            "contacts",
+            "grpc",
+            "origins",
+            "repositories",
+            "live",
+            "tables",
+        ])?;
         let server = root.section("server")?.map(|section| ServerConfig::of_section(&section));
         let reader =
             root.section("reader")?.map(|section| ReaderConfig::of_section(&section, folder));

@@ -24,6 +24,7 @@ pub mod dav;
 mod door;
 mod error;
 mod event_loop;
+mod follow;
 mod grpc;
 mod http2;
 mod listen;

@@ -10,6 +10,7 @@ use std::{
     time::SystemTime,
 };
 
+use jiff::Timestamp;
 use prometheus_client::{
     collector::Collector,
     encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, NoLabelSet, text},
@@ -46,7 +47,8 @@ impl Collector for Server {
         self.server(&mut encoder)?;
         self.loops(&mut encoder)?;
         self.tables(&mut encoder)?;
-        self.live(&mut encoder)
+        self.live(&mut encoder)?;
+        self.repositories(&mut encoder)
     }
 }
 
@@ -191,6 +193,65 @@ impl Server {
         )?;
         for (table, stats) in &tables {
             latency(stats, family.encode_family(&[("table", *table)])?)?;
+        }
+        Ok(())
+    }
+
+    fn repositories(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let serving = self.0.serving.load();
+        let now = Timestamp::now();
+        let seconds = |since: Timestamp| now.duration_since(since).as_secs();
+        let rows: Vec<_> = serving
+            .lookup
+            .tables()
+            .repositories()
+            .map(|(name, follower)| (name, follower.current(), follower.status()))
+            .collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        type Figure<'r> = (&'static str, &'static str, Vec<(&'r str, Option<i64>)>);
+        let each = |figure: &dyn Fn(usize) -> Option<i64>| {
+            rows.iter().enumerate().map(|(at, (name, ..))| (*name, figure(at))).collect()
+        };
+        let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        let current = |at: usize| rows[at].1.as_ref();
+        let status = |at: usize| &rows[at].2;
+        let figures: [Figure<'_>; 5] = [
+            (
+                "repository_version",
+                "The version that is served",
+                each(&|at| current(at).map(|current| number(current.number))),
+            ),
+            (
+                "repository_announced",
+                "The version that was announced last",
+                each(&|at| status(at).announced.map(number)),
+            ),
+            (
+                "repository_age_seconds",
+                "Since the version that is served was made",
+                each(&|at| current(at).map(|current| seconds(current.made))),
+            ),
+            (
+                "repository_lag_seconds",
+                "Since the store last answered",
+                each(&|at| status(at).looked.map(seconds)),
+            ),
+            (
+                "repository_refused",
+                "Whether what was announced last was refused",
+                each(&|at| Some(i64::from(status(at).refused.is_some()))),
+            ),
+        ];
+        for (name, help, rows) in figures {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (repository, figure) in rows {
+                if let Some(figure) = figure {
+                    let labels = [("repository", repository)];
+                    ConstGauge::new(figure).encode(family.encode_family(&labels)?)?;
+                }
+            }
         }
         Ok(())
     }

@@ -24,6 +24,7 @@ use crate::{
     admin::Admin,
     check::old,
     event_loop::EventLoop,
+    follow,
     listen::{connections_max, listen},
     log,
     pool::Pool,
@@ -167,6 +168,14 @@ impl Server {
                 let run = move || runtime()?.block_on(admin.run(ended.cancelled()));
                 spawn("sakuin-admin".to_owned(), Box::new(run))?
             };
+            let following = {
+                let (ended, state) = (ended.clone(), state.clone());
+                let run = move || {
+                    runtime()?.block_on(follow::run(&state, &ended));
+                    Ok(())
+                };
+                spawn("sakuin-follow".to_owned(), Box::new(run))?
+            };
             let served = runtime()?.block_on(async {
                 let mut run = pin!(first.run());
                 tokio::select! {
@@ -181,7 +190,7 @@ impl Server {
             };
             let served = loops.into_iter().map(join).fold(served, Result::and);
             ended.cancel();
-            served.and(join(beside)).and(state.close())
+            served.and(join(beside)).and(join(following)).and(state.close())
         })
     }
 }

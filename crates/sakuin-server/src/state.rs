@@ -3,7 +3,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64},
     },
     time::Instant,
@@ -66,6 +66,7 @@ pub(crate) struct Serving {
 }
 
 /// The reading site as far as loops share it.
+#[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) config: ReaderConfig,
     pub(crate) shared: Arc<reader::Shared>,
@@ -91,6 +92,22 @@ impl Serving {
         let reader = site.map(|site| Site::open(site, pool)).transpose()?;
         let contacts = dav.as_ref().map(|dav| contacts::router(dav, config.server.tls.is_some()));
         Ok(Serving { config, lookup, services, reader, dav, contacts })
+    }
+
+    /// The same with the versions of repositories that are there now.
+    fn followed(&self, pool: &Pool, stopping: &CancellationToken) -> Result<Serving, Error> {
+        let tables = self.lookup.tables().reopen(&self.config.tables)?;
+        let lookup = Lookup::new(tables, &self.config)?;
+        let grpc = &self.config.grpc;
+        let services = Services::open(lookup.tables(), grpc, pool, stopping, Some(&self.services))?;
+        Ok(Serving {
+            config: self.config.clone(),
+            lookup,
+            services,
+            reader: self.reader.clone(),
+            dav: self.dav.clone(),
+            contacts: self.contacts.clone(),
+        })
     }
 
     /// Why live tables are no longer written; none while all is well.
@@ -135,6 +152,14 @@ impl State {
             Some(store) => store.close().map_err(Error::Close),
             None => Ok(()),
         }
+    }
+
+    /// Serves the versions of repositories that are there now, all tables at once: a request takes what is served once.
+    pub(crate) fn follow(&self) -> Result<(), Error> {
+        let _turn = self.reloads.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let followed = self.serving.load().followed(&self.pool, &self.stopping)?;
+        self.serving.store(Arc::new(followed));
+        Ok(())
     }
 
     /// Whether a request that comes now should be the last of its connection.

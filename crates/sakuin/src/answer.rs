@@ -3,9 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use sakuin_cache::Entry;
 
-use crate::{Prepared, cached::Kept};
+use crate::{Prepared, cached::Kept, table::Published};
 
 /// What a table answered for a key.
 #[derive(Clone, Debug)]
@@ -15,6 +16,7 @@ pub struct Answer {
     pub age: Duration,
     /// Where it came from.
     pub source: Source,
+    published: Option<Published>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,23 +45,25 @@ pub enum Source {
 }
 
 impl Answer {
-    /// An answer of a packed table.
-    pub(crate) fn packed(content: Prepared) -> Answer {
+    /// An answer of a packed table: as old as the version that it is of.
+    pub(crate) fn packed(content: Prepared, published: Option<Published>) -> Answer {
+        let age = published.map(|published| Timestamp::now().duration_since(published.made));
         Answer {
             content: Content::Made(Box::new(content)),
-            age: Duration::ZERO,
+            age: age.and_then(|age| age.try_into().ok()).unwrap_or_default(),
             source: Source::Packed,
+            published,
         }
     }
 
     /// A record of a live table, as it is now.
     pub(crate) fn live(content: Prepared) -> Answer {
-        Answer { source: Source::Live, ..Answer::packed(content) }
+        Answer { source: Source::Live, ..Answer::packed(content, None) }
     }
 
     /// An entry of a cached table.
     pub(crate) fn cached(entry: Arc<Entry<Kept>>, age: Duration, source: Source) -> Answer {
-        Answer { content: Content::Kept(entry), age, source }
+        Answer { content: Content::Kept(entry), age, source, published: None }
     }
 
     /// The same, as one that nobody can vouch for now.
@@ -85,6 +89,11 @@ impl Answer {
     /// of the commit that wrote the record, for a cached one a hash of the body.
     pub fn version(&self) -> &str {
         self.prepared().version()
+    }
+
+    /// The version of the repository that a packed table is of, if it is of one.
+    pub fn published(&self) -> Option<u64> {
+        self.published.map(|published| published.version)
     }
 
     /// Whether the origin said that there is no such record.

@@ -5,7 +5,7 @@
 
 //!
 //! ```
-//! use sakuin::{Config, config::Table, document::Document};
+//! use sakuin::{Config, config::{PackedSource, Table}, document::Document};
 //! let text = r#"
 //! [tables.words]
 //! kind = "packed"
@@ -13,8 +13,8 @@
 //! "#;
 //! let document = Document::parse(text, "sakuin.toml", "/srv".as_ref())?;
 //! let config = Config::of_document(&document)?;
-//! let Table::Packed { file, .. } = &config.tables["words"] else { panic!("it is packed") };
-//! assert_eq!(file, std::path::Path::new("/srv/edict.skn"));
+//! let Table::Packed { source, .. } = &config.tables["words"] else { panic!("it is packed") };
+//! assert_eq!(*source, PackedSource::File("/srv/edict.skn".into()));
 //! # Ok::<(), sakuin::ConfigError>(())
 //! ```
 
@@ -38,6 +38,8 @@ use crate::KeyRule;
 pub struct Config {
     /// Where cached tables read from, by name.
     pub origins: BTreeMap<String, Origin>,
+    /// What is followed, by name.
+    pub repositories: BTreeMap<String, Repository>,
     /// Where all live tables are kept; there whenever a table is live.
     pub live: Option<LiveStore>,
     /// The tables, by name.
@@ -139,8 +141,8 @@ pub struct LiveStore {
 pub enum Table {
     /// `kind = "packed"`
     Packed {
-        /// The file.
-        file: PathBuf,
+        /// Where it is from.
+        source: PackedSource,
         /// Where it is also served: `/words/{key}`.
         route: Option<String>,
     },
@@ -153,6 +155,33 @@ pub enum Table {
     },
     /// `kind = "cached"`
     Cached(Box<CachedTable>),
+}
+
+/// Where a packed table is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PackedSource {
+    /// `file = …`
+    File(PathBuf),
+    /// `repository = …`, whose table of the same name it is.
+    Repository(String),
+}
+
+/// A repository whose channel is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repository {
+    /// `s3://bucket/prefix`, `gs://…`, `az://…` or `file:///folder`
+    pub url: String,
+    /// What is followed.
+    pub channel: String,
+    /// Where its versions are kept on this machine.
+    pub directory: PathBuf,
+    /// How often it is asked for news, give or take a fifth.
+    pub poll: Duration,
+    /// Versions that stay on the disk.
+    pub keep: usize,
+    /// The longest table that is fetched.
+    pub max_bytes: Option<usize>,
 }
 
 impl Table {

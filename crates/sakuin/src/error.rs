@@ -14,6 +14,16 @@ pub enum OpenError {
         /// What is wrong with its file.
         source: sakuin_pack::OpenError,
     },
+    /// A repository that cannot be followed, or has no such table.
+    #[error("repository `{repository}`: {cause}")]
+    Repository {
+        /// The repository's name.
+        repository: String,
+        /// What is wrong.
+        cause: String,
+        /// What would do.
+        hint: Option<String>,
+    },
     /// An origin whose sort this build does not know.
     #[error("origin `{origin}` needs the feature `{feature}`")]
     Feature {
@@ -57,6 +67,7 @@ impl OpenError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             OpenError::Packed { source, .. } => return source.hint().map(str::to_owned),
+            OpenError::Repository { hint, .. } => return hint.clone(),
             OpenError::Feature { feature, .. } => {
                 format!("build the crate `sakuin` with `features = [\"{feature}\"]`")
             }

@@ -27,6 +27,7 @@ mod origin;
 mod prepared;
 #[cfg(feature = "http-origin")]
 pub mod proxy;
+pub mod repository;
 mod table;
 mod tables;
 mod template;
@@ -41,6 +42,7 @@ pub use live::Live;
 pub use map::{MapError, Mapping};
 pub use origin::Origins;
 pub use prepared::{Coding, Prepared, Representation};
-pub use table::{Packed, Table};
-pub use tables::Tables;
+pub use repository::Repository;
+pub use table::{Packed, Published, Table};
+pub use tables::{Follower, Tables};
 pub use template::{Template, TemplateError};

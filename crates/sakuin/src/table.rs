@@ -2,6 +2,7 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use bytes::Bytes;
+use jiff::Timestamp;
 use sakuin_cache::Stats;
 use sakuin_pack::{Content, Values};
 use tokio::runtime::Builder;
@@ -26,12 +27,33 @@ pub struct Packed {
     table: sakuin_pack::Table,
     version: String,
     rule: KeyRule,
+    published: Option<Published>,
+}
+
+/// The version of a repository that a table is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Published {
+    /// Its number.
+    pub version: u64,
+    /// When it was made.
+    pub made: Timestamp,
 }
 
 impl Packed {
     /// A packed file that is open already.
     pub fn new(table: sakuin_pack::Table) -> Packed {
-        Packed { version: table.content_id(), rule: KeyRule::any(), table }
+        Packed { version: table.content_id(), rule: KeyRule::any(), table, published: None }
+    }
+
+    /// A packed file of a version of a repository.
+    pub(crate) fn of_version(table: sakuin_pack::Table, version: u64, made: Timestamp) -> Packed {
+        Packed { published: Some(Published { version, made }), ..Packed::new(table) }
+    }
+
+    /// The version that it is of; none of a plain file.
+    pub fn published(&self) -> Option<Published> {
+        self.published
     }
 
     /// The file.
@@ -43,7 +65,7 @@ impl Packed {
     fn get(&self, key: &[u8]) -> Result<Option<Answer>, AnswerError> {
         let Some(values) = self.table.get(key)? else { return Ok(None) };
         let prepared = Prepared::packed(self.body(&values), self.content_type(), &self.version);
-        Ok(Some(Answer::packed(prepared)))
+        Ok(Some(Answer::packed(prepared, self.published)))
     }
 
     fn content_type(&self) -> &'static str {

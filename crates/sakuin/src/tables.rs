@@ -1,14 +1,16 @@
 //! All tables of a configuration, by name.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc, thread};
 
 use sakuin_live::{Schema, Store};
+use sakuin_publish::{Rules, Version};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
-    Cached, Config, Live, OpenError, Packed, Table,
-    config::{self, CachedTable, LiveStore},
+    Cached, Config, Live, OpenError, Packed, Repository, Table,
+    config::{self, CachedTable, LiveStore, PackedSource},
     origin::Origins,
+    repository::PackedFile,
 };
 #[cfg(feature = "http-origin")]
 use crate::{origin::Kind, proxy::Proxy};
@@ -40,11 +42,27 @@ pub struct Tables {
     proxies: BTreeMap<String, Arc<Proxy>>,
     store: Option<Arc<Store>>,
     shared: Option<Shared>,
+    followers: Followers,
     config: Config,
 }
 
+/// What keeps a repository's folder at what its channel announces.
+pub type Follower = sakuin_publish::Follower<PackedFile>;
+
+/// What is followed, by the names of repositories.
+type Followers = BTreeMap<String, Arc<Follower>>;
+
 /// How the store of live tables comes to be.
 type OpenStore = fn(&LiveStore, Vec<(&str, Schema)>) -> Result<Store, OpenError>;
+
+/// What is done with the folders of repositories.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Following {
+    /// They are followed into.
+    Begun,
+    /// What is there is looked at.
+    Rehearsed,
+}
 
 /// What cached tables share.
 #[derive(Clone)]
@@ -74,9 +92,11 @@ impl Tables {
     }
 
     /// As [`Tables::open`], for whoever only looks at a configuration: live tables are empty and in memory, so that
-    /// their file is neither begun nor taken from a server that has it open.
+    /// their file is neither begun nor taken from a server that has it open; of repositories there is what a server has
+    /// fetched, and no store is asked.
     pub fn rehearse(config: &Config) -> Result<Tables, OpenError> {
-        Tables::none().reopen_with(config, |_, tables| Ok(Store::in_memory(tables)))
+        let in_memory: OpenStore = |_, tables| Ok(Store::in_memory(tables));
+        Tables::none().reopen_with(config, in_memory, Following::Rehearsed)
     }
 
     fn none() -> Tables {
@@ -86,24 +106,36 @@ impl Tables {
             proxies: BTreeMap::new(),
             store: None,
             shared: None,
+            followers: BTreeMap::new(),
             config: Config::default(),
         }
     }
 
     /// Opens the tables of a changed configuration. Those whose description and origin are the same go on as
-    /// they are; a cached one that only stores or ages differently keeps its entries. Nothing of `self` is
-    /// changed, so a failure leaves everything as it was.
+    /// they are; a cached one that only stores or ages differently keeps its entries; those of repositories are of the
+    /// versions that are there now. Nothing of `self` is changed, so a failure leaves everything as it was.
     ///
     /// # Errors
     ///
     /// [`OpenError::Fixed`] if live tables are described otherwise than when they were opened: their file is in use.
     pub fn reopen(&self, config: &Config) -> Result<Tables, OpenError> {
-        self.reopen_with(config, |live, tables| {
-            Ok(Store::open(&live.path, live.durability, tables)?)
-        })
+        let open: OpenStore = |live, tables| Ok(Store::open(&live.path, live.durability, tables)?);
+        self.reopen_with(config, open, Following::Begun)
     }
 
-    fn reopen_with(&self, config: &Config, open: OpenStore) -> Result<Tables, OpenError> {
+    fn reopen_with(
+        &self,
+        config: &Config,
+        open: OpenStore,
+        following: Following,
+    ) -> Result<Tables, OpenError> {
+        let followers = match following {
+            Following::Begun => self.followers(config)?,
+            Following::Rehearsed => BTreeMap::new(),
+        };
+        // One look at each, so that all its tables are of one version.
+        let versions: BTreeMap<&str, _> =
+            followers.iter().map(|(name, follower)| (name.as_str(), follower.current())).collect();
         let store = self.live_store(config, open)?;
         let is_cached = |table: &config::Table| matches!(table, config::Table::Cached(_));
         let shared = match config.tables.values().any(is_cached) {
@@ -115,7 +147,22 @@ impl Tables {
         let mut proxies = BTreeMap::new();
         for (name, description) in &config.tables {
             let table = match (description, &shared) {
-                (config::Table::Packed { file, .. }, _) => self.packed(name, file)?,
+                (config::Table::Packed { source: PackedSource::File(file), .. }, _) => {
+                    self.packed(name, file)?
+                }
+                (config::Table::Packed { source: PackedSource::Repository(of), .. }, _) => {
+                    let version = versions.get(of.as_str()).cloned().flatten();
+                    match (following, version) {
+                        (Following::Begun, version) => published(name, of, version.as_deref())?,
+                        (Following::Rehearsed, _) => {
+                            match rehearsed(name, &config.repositories[of].directory) {
+                                Some(table) => table,
+                                // Nothing was fetched yet.
+                                None => continue,
+                            }
+                        }
+                    }
+                }
                 (config::Table::Live { schema, .. }, _) => match &store {
                     Some(store) => self.live(name, schema, store),
                     None => continue,
@@ -136,8 +183,24 @@ impl Tables {
             proxies,
             store,
             shared,
+            followers,
             config: config.clone(),
         })
+    }
+
+    /// What is followed; what is described alike goes on as it is.
+    fn followers(&self, config: &Config) -> Result<Followers, OpenError> {
+        let mut followers = BTreeMap::new();
+        for (name, described) in &config.repositories {
+            let before = self.followers.get(name);
+            let follower =
+                match before.filter(|_| self.config.repositories.get(name) == Some(described)) {
+                    Some(before) => before.clone(),
+                    None => Arc::new(follower(name, described)?),
+                };
+            followers.insert(name.clone(), follower);
+        }
+        Ok(followers)
     }
 
     /// The configuration they were opened from.
@@ -165,6 +228,11 @@ impl Tables {
     /// The store of all live tables; none without live tables.
     pub fn store(&self) -> Option<&Arc<Store>> {
         self.store.as_ref()
+    }
+
+    /// Every repository that is followed, with its name.
+    pub fn repositories(&self) -> impl Iterator<Item = (&str, &Arc<Follower>)> {
+        self.followers.iter().map(|(name, follower)| (name.as_str(), follower))
     }
 
     /// Where cached tables read from; none without cached tables.
@@ -300,6 +368,61 @@ impl Tables {
             && shared.origins.is_same(origin, &self.shared.as_ref()?.origins);
         is_same.then_some((table, cached, before))
     }
+}
+
+/// Follows a repository. If nothing of it is here yet, its newest version is fetched first.
+fn follower(name: &str, described: &config::Repository) -> Result<Follower, OpenError> {
+    let refused = |error: sakuin_publish::Error| OpenError::Repository {
+        repository: name.to_owned(),
+        cause: error.to_string(),
+        hint: error.hint(),
+    };
+    let store = sakuin_publish::Repository::open(&described.url).map_err(refused)?;
+    let mut rules = Rules::default();
+    rules.max_bytes = described.max_bytes.map(|most| most as u64);
+    let (channel, directory) = (&described.channel, &described.directory);
+    let follower =
+        Follower::open(store, channel, directory, rules, described.keep, PackedFile::open)
+            .map_err(refused)?;
+    if follower.current().is_none() {
+        // On a thread of its own, since whoever opens tables may be in async code, which must not wait.
+        let looked = thread::scope(|scope| {
+            let look = scope.spawn(|| {
+                let runtime = Builder::new_current_thread().enable_all().build();
+                runtime.map_err(OpenError::Start)?.block_on(follower.look()).map_err(refused)
+            });
+            look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        looked?;
+    }
+    Ok(follower)
+}
+
+/// A table of the version that is followed.
+fn published(
+    name: &str,
+    repository: &str,
+    version: Option<&Version<PackedFile>>,
+) -> Result<Arc<Table>, OpenError> {
+    let table = version.and_then(|version| Some((version, version.tables.get(name)?)));
+    let Some((version, file)) = table else {
+        let has = version.map_or(String::new(), |version| {
+            version.tables.keys().map(|name| format!(" `{name}`")).collect()
+        });
+        return Err(OpenError::Repository {
+            repository: repository.to_owned(),
+            cause: format!("it has no table `{name}`"),
+            hint: Some(format!("call the table as it was published:{has}")),
+        });
+    };
+    let packed = Packed::of_version(file.table().clone(), version.number, version.made);
+    Ok(Arc::new(Table::Packed(packed)))
+}
+
+/// A table out of a folder that somebody may follow into; none if there is none.
+fn rehearsed(name: &str, directory: &Path) -> Option<Arc<Table>> {
+    let repository = Repository::open(directory).ok()?;
+    Some(Arc::new(Table::Packed(Packed::new(repository.table(name)?.clone()))))
 }
 
 /// What the records of each live table look like.

@@ -17,6 +17,7 @@ mod pack;
 #[allow(dead_code, reason = "the tests of the library need more of it")]
 #[path = "../../../sakuin/tests/it/support/postgres.rs"]
 mod postgres;
+mod publish;
 mod readme;
 mod reflection;
 mod replay;

@@ -83,6 +83,8 @@ struct About {
     version: String,
     age: u64,
     source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    published: Option<u64>,
 }
 
 /// Reads the keys and answers them.
@@ -150,6 +152,7 @@ impl What {
             version: answer.version().to_owned(),
             age: answer.age.as_secs(),
             source: words(answer.source).0,
+            published: answer.published(),
         };
         if answer.is_missing() {
             return What::Missing { about: Some(about) };

@@ -15,6 +15,8 @@ use crate::{
 
 /// Where an answer came from: `packed`, `live`, `hit`, `miss` or `stale`.
 const SOURCE: HeaderName = HeaderName::from_static("sakuin-source");
+/// The version of the repository that an answer is of.
+const VERSION: HeaderName = HeaderName::from_static("sakuin-version");
 /// The same as every cache says it (RFC 9211).
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
@@ -84,6 +86,10 @@ fn known<'a>(prepared: &'a Prepared, asked: &HeaderMap) -> Option<&'a Representa
 fn told(mut headers: HeaderMap, answer: &Answer) -> HeaderMap {
     let (source, cache) = words(answer.source);
     headers.insert(SOURCE, HeaderValue::from_static(source));
+    if let Some(version) = answer.published() {
+        headers.insert(VERSION, version.into());
+        headers.insert(header::AGE, age(answer.age));
+    }
     if let Some(cache) = cache {
         headers.insert(CACHE_STATUS, HeaderValue::from_static(cache));
         headers.insert(header::AGE, age(answer.age));

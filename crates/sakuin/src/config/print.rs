@@ -10,7 +10,10 @@ use std::{
 use sakuin_cache::{Options, Rate};
 use sakuin_live::{IndexKind, Schema, Type};
 
-use super::{Ask, CachedTable, Coherence, Config, Http, LiveStore, Origin, Sql, Table, Text};
+use super::{
+    Ask, CachedTable, Coherence, Config, Http, LiveStore, Origin, PackedSource, Repository, Sql,
+    Table, Text,
+};
 use crate::{KeyRule, Pattern};
 
 impl Display for Config {
@@ -18,6 +21,10 @@ impl Display for Config {
         let mut between = "";
         for (name, origin) in &self.origins {
             write!(out, "{between}[origins.{name}]\n{origin}")?;
+            between = "\n";
+        }
+        for (name, repository) in &self.repositories {
+            write!(out, "{between}[repositories.{name}]\n{repository}")?;
             between = "\n";
         }
         if let Some(live) = &self.live {
@@ -73,6 +80,17 @@ impl Display for Sql {
     }
 }
 
+impl Display for Repository {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        writeln!(out, "url = {}", quoted(&without_password(&self.url)))?;
+        writeln!(out, "channel = {}", quoted(&self.channel))?;
+        writeln!(out, "directory = {}", path(&self.directory))?;
+        writeln!(out, "poll = {}", time(self.poll))?;
+        writeln!(out, "keep = {}", self.keep)?;
+        self.max_bytes.map_or(Ok(()), |most| writeln!(out, "max_bytes = {}", size(most)))
+    }
+}
+
 /// Where a secret stands, never what it is; a password in an address is left out.
 impl Display for Text {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
@@ -98,8 +116,14 @@ fn without_password(text: &str) -> String {
 impl Display for Table {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         match self {
-            Table::Packed { file, route } => {
-                writeln!(out, "kind = \"packed\"\nfile = {}", path(file))?;
+            Table::Packed { source, route } => {
+                writeln!(out, "kind = \"packed\"")?;
+                match source {
+                    PackedSource::File(file) => writeln!(out, "file = {}", path(file))?,
+                    PackedSource::Repository(name) => {
+                        writeln!(out, "repository = {}", quoted(name))?;
+                    }
+                }
                 print_route(route.as_deref(), out)
             }
             Table::Live { schema, route } => {

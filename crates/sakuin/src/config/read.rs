@@ -7,7 +7,10 @@ use http::{HeaderName, HeaderValue, header};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use sakuin_cache::{Lifetimes, Options, Quota, Rate, Strategy};
 
-use super::{Ask, CachedTable, Coherence, Config, Http, Origin, Sql, Table, Text, live, route};
+use super::{
+    Ask, CachedTable, Coherence, Config, Http, Origin, PackedSource, Repository, Sql, Table, Text,
+    live, route,
+};
 use crate::{
     ConfigError, KeyRule, Part, Pattern, Template,
     document::{Document, Section, Setting, nearest},
@@ -17,7 +20,8 @@ const HTTP_KEYS: [&str; 7] =
     ["url", "headers", "timeout", "rate", "concurrency", "max_answer", "ca"];
 const SQL_KEYS: [&str; 3] = ["sql", "pool", "timeout"];
 const RATE_KEYS: [&str; 4] = ["per_second", "burst", "per_day", "state"];
-const PACKED_KEYS: [&str; 3] = ["kind", "file", "route"];
+const PACKED_KEYS: [&str; 4] = ["kind", "file", "repository", "route"];
+const REPOSITORY_KEYS: [&str; 6] = ["url", "channel", "directory", "poll", "keep", "max_bytes"];
 const CACHED_KEYS: [&str; 17] = [
     "kind",
     "origin",
@@ -61,6 +65,11 @@ const MAX_ANSWER: usize = 1 << 20;
 const MAX_BYTES: usize = 64 << 20;
 const MAX_WAITERS: usize = 16_384;
 
+const POLL: Duration = Duration::from_secs(5);
+const VERSIONS_KEPT: u64 = 2;
+const TEN_MILLISECONDS: Duration = Duration::from_millis(10);
+const DAY: Duration = Duration::from_secs(86_400);
+
 const MILLISECOND: Duration = Duration::from_millis(1);
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 const YEAR: Duration = Duration::from_secs(366 * 86_400);
@@ -75,9 +84,12 @@ impl Config {
         for (name, section) in named(&root, "origins")? {
             config.origins.insert(name, Origin::of_section(&section)?);
         }
+        for (name, section) in named(&root, "repositories")? {
+            config.repositories.insert(name, Repository::of_section(&section)?);
+        }
         let mut routes = BTreeMap::new();
         for (name, section) in named(&root, "tables")? {
-            let table = Table::of_section(&section, &config.origins)?;
+            let table = Table::of_section(&section, &config)?;
             if let Some(route) = table.route()
                 && let Some(other) = routes.insert(route::path(route), name.clone())
             {
@@ -122,6 +134,35 @@ impl Origin {
             Origin::Http(http) => http.timeout,
             Origin::Sql(sql) => sql.timeout,
         }
+    }
+}
+
+impl Repository {
+    fn of_section(section: &Section<'_>) -> Result<Repository, ConfigError> {
+        section.only_known(&REPOSITORY_KEYS)?;
+        let url = section.required("url", "write `url = \"s3://bucket/shop\"`")?;
+        if !["s3://", "gs://", "az://", "file:///"]
+            .iter()
+            .any(|it| url.string().is_ok_and(|url| url.starts_with(it)))
+        {
+            return Err(url.refused("it begins with `s3://`, `gs://`, `az://` or `file:///`"));
+        }
+        let directory = section.required("directory", "name a folder for its versions")?.path()?;
+        let channel = section.setting("channel").map(|channel| match channel.string()? {
+            "" => Err(channel.refused("name a channel, as `stable`")),
+            name => Ok(name.to_owned()),
+        });
+        let poll = section.setting("poll").map(|poll| poll.duration_in(TEN_MILLISECONDS..=DAY));
+        let keep = section.setting("keep").map(|keep| keep.integer(1..=100));
+        let max_bytes = section.setting("max_bytes").map(|most| most.bytes(1..=usize::MAX));
+        Ok(Repository {
+            url: url.string()?.to_owned(),
+            channel: channel.transpose()?.unwrap_or_else(|| "stable".to_owned()),
+            directory,
+            poll: poll.transpose()?.unwrap_or(POLL),
+            keep: keep.transpose()?.unwrap_or(VERSIONS_KEPT) as usize,
+            max_bytes: max_bytes.transpose()?,
+        })
     }
 }
 
@@ -250,26 +291,48 @@ fn located(section: &Section<'_>, url: &str) -> String {
 }
 
 impl Table {
-    fn of_section(
-        section: &Section<'_>,
-        origins: &BTreeMap<String, Origin>,
-    ) -> Result<Table, ConfigError> {
+    fn of_section(section: &Section<'_>, config: &Config) -> Result<Table, ConfigError> {
         let hint = "write `kind = \"packed\"`, `kind = \"live\"` or `kind = \"cached\"`";
         let kind = section.required("kind", hint)?;
         match kind.string()? {
-            "packed" => packed(section),
+            "packed" => packed(section, &config.repositories),
             "live" => live::table(section),
-            "cached" => Ok(Table::Cached(Box::new(CachedTable::of_section(section, origins)?))),
+            "cached" => {
+                Ok(Table::Cached(Box::new(CachedTable::of_section(section, &config.origins)?)))
+            }
             _ => Err(kind.refused("write `packed`, `live` or `cached`")),
         }
     }
 }
 
-fn packed(section: &Section<'_>) -> Result<Table, ConfigError> {
+fn packed(
+    section: &Section<'_>,
+    repositories: &BTreeMap<String, Repository>,
+) -> Result<Table, ConfigError> {
     section.only_known(&PACKED_KEYS)?;
-    let file = section.required("file", "name a file written by `sakuin pack`")?.path()?;
+    let source = match (section.setting("file"), section.setting("repository")) {
+        (Some(_), Some(repository)) => {
+            return Err(repository.refused("a table is of a file or of a repository, not of both"));
+        }
+        (None, Some(repository)) => {
+            let name = repository.string()?;
+            if !repositories.contains_key(name) {
+                let nearest = nearest(name, repositories.keys().map(String::as_str));
+                let hint = nearest
+                    .map_or("describe it: `[repositories.NAME]`".to_owned(), |nearest| {
+                        format!("did you mean `{nearest}`?")
+                    });
+                return Err(repository.refused_because("which is no repository", &hint));
+            }
+            PackedSource::Repository(name.to_owned())
+        }
+        _ => {
+            let hint = "name a file written by `sakuin pack`, or a `repository`";
+            PackedSource::File(section.required("file", hint)?.path()?)
+        }
+    };
     let route = route(section, "key", "a packed table's keys have one part: `/words/{key}`")?;
-    Ok(Table::Packed { file, route })
+    Ok(Table::Packed { source, route })
 }
 
 /// The route of a table whose keys have one part, which the route must call `place`.
