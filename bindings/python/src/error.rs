@@ -153,3 +153,16 @@ impl IntoPython for CommitError {
         error
     }
 }
+
+impl IntoPython for sakuin_publish::Error {
+    fn into_python(self) -> PyErr {
+        use sakuin_publish::Error;
+        let class = match &self {
+            Error::File { file, cause } => return io_error(cause, &file.display().to_string()),
+            Error::Newer { .. } => "NewerFormat",
+            Error::Damaged { .. } => "Damaged",
+            _ => "Error",
+        };
+        named(class, self.to_string(), self.hint().as_deref())
+    }
+}

@@ -9,6 +9,7 @@ mod json;
 mod live;
 mod pack;
 mod remote;
+mod repository;
 mod schema;
 mod table;
 mod text;
@@ -31,6 +32,7 @@ fn _sakuin(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<live::Store>()?;
     module.add("LiveTable", module.py().get_type::<live::Table>())?;
     module.add_class::<transaction::Transaction>()?;
+    module.add_class::<repository::Repository>()?;
     module.add_class::<remote::Connection>()?;
     module.add_class::<remote::RemoteTable>()?;
     module.add_class::<remote::RemoteTransaction>()?;

@@ -29,12 +29,10 @@ pub(crate) struct Table {
 #[pyfunction]
 #[pyo3(signature = (path, *, verify=false))]
 pub(crate) fn open(py: Python<'_>, path: PathBuf, verify: bool) -> PyResult<Table> {
-    let options = TableOptions::new().verify(verify);
-    let opened = match verify {
-        true => py.detach(|| options.open(&path)),
-        false => options.open(&path),
-    };
-    Ok(Table { table: opened.map_err(IntoPython::into_python)?, path })
+    match verify {
+        true => py.detach(|| Table::open(path, verify)),
+        false => Table::open(path, verify),
+    }
 }
 
 /// A key as the bytes it is packed as.
@@ -215,6 +213,11 @@ impl Table {
 }
 
 impl Table {
+    pub(crate) fn open(path: PathBuf, verify: bool) -> PyResult<Table> {
+        let opened = TableOptions::new().verify(verify).open(&path);
+        Ok(Table { table: opened.map_err(IntoPython::into_python)?, path })
+    }
+
     fn found(&self, key: &Bound<'_, PyAny>) -> PyResult<Option<Values<'_>>> {
         self.table.get(key_bytes(key)?).map_err(IntoPython::into_python)
     }

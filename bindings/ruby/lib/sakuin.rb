@@ -13,6 +13,7 @@ require "json"
 require_relative "sakuin/errors"
 require_relative "sakuin/sakuin_ruby"
 require_relative "sakuin/bits"
+require_relative "sakuin/repository"
 require_relative "sakuin/table"
 require_relative "sakuin/version"
 

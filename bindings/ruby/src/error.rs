@@ -94,3 +94,16 @@ impl IntoRuby for BuildError {
         named(class, format!("{self}{}", cause.unwrap_or_default()), hint)
     }
 }
+
+impl IntoRuby for sakuin_publish::Error {
+    fn into_ruby(self) -> Error {
+        use sakuin_publish::Error;
+        let class = match &self {
+            Error::File { file, cause } => return io_error(cause, &file.display().to_string()),
+            Error::Newer { .. } => "NewerFormat",
+            Error::Damaged { .. } => "Damaged",
+            _ => "Error",
+        };
+        named(class, self.to_string(), self.hint().as_deref())
+    }
+}

@@ -5,6 +5,7 @@ mod builder;
 mod error;
 mod json;
 mod lock;
+mod repository;
 mod table;
 
 use magnus::{Error, Ruby};
@@ -17,5 +18,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     let module = ruby.define_module("Sakuin")?;
     table::define(ruby, module)?;
     builder::define(ruby, module)?;
-    bits::define(ruby, module)
+    bits::define(ruby, module)?;
+    repository::define(ruby, module)
 }

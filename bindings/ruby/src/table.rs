@@ -13,6 +13,7 @@ use crate::{
     lock::{check_interrupts, without_lock},
 };
 
+#[derive(Clone)]
 #[magnus::wrap(class = "Sakuin::Table", free_immediately, frozen_shareable, size)]
 pub(crate) struct Table {
     table: sakuin_pack::Table,
@@ -52,7 +53,7 @@ fn with_key<T>(ruby: &Ruby, key: Value, ask: impl FnOnce(&[u8]) -> T) -> Result<
 }
 
 impl Table {
-    fn open(path: PathBuf, verify: bool) -> Result<Table, Error> {
+    pub(crate) fn open(path: PathBuf, verify: bool) -> Result<Table, Error> {
         let opened = TableOptions::new().verify(verify).open(&path);
         Ok(Table { table: opened.map_err(IntoRuby::into_ruby)?, path })
     }

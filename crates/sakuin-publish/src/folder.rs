@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -14,6 +14,8 @@ use crate::{error::Error, layout::FORMAT, manifest::Object};
 
 const STATE: &str = "state.json";
 const OBJECTS: &str = "objects";
+/// How often a folder is read again when files are gone by the time they are opened.
+const TRIES_MAX: u32 = 3;
 
 /// A folder that a version is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +75,34 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), state })
     }
 
+    /// Opens the version in a folder with all its tables. A follower may remove a file between the two: then what is there
+    /// is read again.
+    ///
+    /// # Errors
+    /// What `refused` makes of an error of [`Folder::open`], and what `open` says of a file that is there.
+    pub fn open_tables<T, E>(
+        path: &Path,
+        refused: impl Fn(Error) -> E,
+        open: impl Fn(&str, &Path) -> Result<T, E>,
+    ) -> Result<(Folder, BTreeMap<String, T>), E> {
+        let mut tries = 1;
+        'again: loop {
+            let folder = Folder::open(path).map_err(&refused)?;
+            let mut tables = BTreeMap::new();
+            for (name, table) in folder.tables() {
+                match open(name, &table.file) {
+                    Ok(opened) => drop(tables.insert(name.to_owned(), opened)),
+                    Err(_) if tries < TRIES_MAX && !table.file.exists() => {
+                        tries += 1;
+                        continue 'again;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok((folder, tables));
+        }
+    }
+
     /// What is there now, if it is another version or another announcement.
     pub fn refresh(&self) -> Result<Option<Folder>, Error> {
         let now = Folder::open(&self.path)?;
@@ -104,9 +134,9 @@ impl Folder {
     #[cfg(feature = "stores")]
     pub(crate) fn write(path: &Path, state: State) -> Result<Folder, Error> {
         let file = path.join(STATE);
-        let written = || -> io::Result<()> {
+        let written = || -> std::io::Result<()> {
             let mut new = tempfile::NamedTempFile::new_in(path)?;
-            io::Write::write_all(&mut new, &crate::manifest::write(&state))?;
+            std::io::Write::write_all(&mut new, &crate::manifest::write(&state))?;
             new.as_file().sync_all()?;
             new.persist(&file)?;
             fs::File::open(path)?.sync_all()
@@ -144,9 +174,9 @@ fn parse(file: &Path, bytes: &[u8]) -> Result<State, Error> {
 
 /// The objects that are in a folder.
 #[cfg(feature = "stores")]
-pub(crate) fn objects(folder: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn objects(folder: &Path) -> std::io::Result<Vec<String>> {
     let names = fs::read_dir(folder.join(OBJECTS))?.map(|entry| Ok(entry?.file_name()));
-    let names: Vec<_> = names.collect::<io::Result<_>>()?;
+    let names: Vec<_> = names.collect::<std::io::Result<_>>()?;
     Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
 }
 

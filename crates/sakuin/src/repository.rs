@@ -1,9 +1,9 @@
 //! Repositories whose tables are packed: how publishers and followers open one, and a folder that is followed into, read
 //! in-process.
 
-use std::{collections::BTreeMap, io, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use sakuin_pack::{OpenReason, TableOptions};
+use sakuin_pack::TableOptions;
 use sakuin_publish::{Error, Facts, Folder, Opened, State};
 
 /// A packed file that was checked as a whole.
@@ -75,39 +75,19 @@ pub struct Repository {
     tables: Arc<BTreeMap<String, sakuin_pack::Table>>,
 }
 
-/// How often a folder is read again when its files are gone by the time they are opened.
-const TRIES_MAX: u32 = 3;
-
 impl Repository {
     /// Opens all tables of the version that is in a folder. A follower may replace them at any time; what is open stays.
     ///
     /// # Errors
     /// [`Error::File`] if nothing is there, [`Error::Table`] if a table is damaged.
     pub fn open(folder: &Path) -> Result<Repository, Error> {
-        let mut tries = 1;
-        loop {
-            let folder = Folder::open(folder)?;
-            let mut tables = BTreeMap::new();
-            let mut gone = None;
-            for (name, table) in folder.tables() {
-                match sakuin_pack::Table::open(&table.file) {
-                    Ok(opened) => drop(tables.insert(name.to_owned(), opened)),
-                    Err(error) => {
-                        let is_gone = matches!(&error.reason, OpenReason::Io(cause) if cause.kind() == io::ErrorKind::NotFound);
-                        let error =
-                            Error::Table { table: name.to_owned(), cause: error.to_string() };
-                        if !is_gone || tries >= TRIES_MAX {
-                            return Err(error);
-                        }
-                        gone = Some(error);
-                    }
-                }
-            }
-            if gone.is_none() {
-                return Ok(Repository { folder, tables: Arc::new(tables) });
-            }
-            tries += 1;
-        }
+        let open = |name: &str, file: &Path| {
+            let opened = sakuin_pack::Table::open(file);
+            opened
+                .map_err(|error| Error::Table { table: name.to_owned(), cause: error.to_string() })
+        };
+        let (folder, tables) = Folder::open_tables(folder, |error| error, open)?;
+        Ok(Repository { folder, tables: Arc::new(tables) })
     }
 
     /// A table.

@@ -15,9 +15,10 @@ Japanese texts in `sakuin.japanese`, tables that change in `sakuin.live`.
 from collections.abc import Mapping
 
 from . import errors
-from ._sakuin import Bits, Connection, RemoteTable, Table, __version__, connect, open, pack
+from ._sakuin import Bits, Connection, RemoteTable, Repository, Table, __version__, connect, open, pack
 from .errors import Error
 
 Mapping.register(Table)
+Mapping.register(Repository)
 
-__all__ = ["Bits", "Connection", "Error", "RemoteTable", "Table", "__version__", "connect", "errors", "open", "pack"]
+__all__ = ["Bits", "Connection", "Error", "RemoteTable", "Repository", "Table", "__version__", "connect", "errors", "open", "pack"]
