@@ -64,13 +64,18 @@ test-python:
 	cd bindings/python && ../../target/python-test/bin/python -m mypy --cache-dir $(CURDIR)/target/mypy \
 	    tests/typed.py $(CURDIR)/examples/settings
 
-tools: target/grpcurl target/grpc-python target/vdirsyncer target/moto
+tools: target/grpcurl target/fake-gcs-server target/grpc-python target/vdirsyncer target/moto
 	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck litmus
 
 # Clients of gRPC that others wrote: one that asks the server what it serves, and the generator for Python.
 target/grpcurl:
 	@command -v go >/dev/null || scripts/install golang
 	GOBIN=$(CURDIR)/target go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.1
+
+# What stands for Google Cloud Storage.
+target/fake-gcs-server:
+	@command -v go >/dev/null || scripts/install golang
+	GOBIN=$(CURDIR)/target go install github.com/fsouza/fake-gcs-server@v1.56.1
 
 target/grpc-python: $(ORIGINAL)/requirements.txt
 	@scripts/install python3-venv

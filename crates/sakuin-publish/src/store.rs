@@ -301,7 +301,7 @@ fn remote(scheme: &str, url: &str, is_long: bool) -> Result<Arc<dyn ObjectStore>
             let builder = builder.with_url(url).with_client_options(options).with_retry(retry);
             Arc::new(match endpoint {
                 Some(endpoint) => {
-                    builder.with_base_url(&endpoint).with_skip_signature(true).build()?
+                    builder.with_base_url(&endpoint).with_bearer_token("nobody").build()?
                 }
                 None => builder.build()?,
             })

@@ -1,5 +1,7 @@
 //! Publishing by the command and following by a server: on the disk, and in stores that others wrote.
 
+mod emulator;
+
 use std::{
     io::{BufRead, BufReader},
     path::PathBuf,
@@ -69,6 +71,14 @@ impl Store {
         }
     }
 
+    /// fake-gcs-server, which stands for Google Cloud Storage.
+    fn gcs() -> Store {
+        let (address, process) = emulator::start();
+        let environment = vec![("STORAGE_EMULATOR_HOST".to_owned(), format!("http://{address}"))];
+        let (folder, url) = (Folder::with(&[]), "gs://shop/tables".to_owned());
+        Store { folder, url, environment, _process: Some(process) }
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.folder.command(arguments);
         command.envs(self.environment.iter().cloned());
@@ -136,6 +146,7 @@ fn until(server: &Server, target: &str, is_it: impl Fn(&str) -> bool) {
 macro_rules! on_every_store {
     ($($test:ident),*) => {
         mod on_disk { $(#[test] fn $test() { super::$test(&super::Store::disk()); })* }
+        mod on_gcs { $(#[test] fn $test() { super::$test(&super::Store::gcs()); })* }
         mod on_s3 { $(#[test] fn $test() { super::$test(&super::Store::s3()); })* }
     };
 }
