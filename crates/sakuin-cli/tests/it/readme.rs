@@ -33,7 +33,7 @@ impl Readme {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example);
         let folder = Folder::with(&[]);
         copy(&source, &folder.path(""));
-        let config = fs::read_to_string(folder.path("sakuin.toml")).unwrap();
+        let config = fs::read_to_string(folder.path("sakuin.toml")).unwrap_or_default();
         let change = |text: String, (from, to): &(&str, &str)| {
             assert!(text.contains(from), "{from} is not in the configuration");
             text.replace(from, to)
@@ -51,6 +51,13 @@ impl Readme {
     pub(crate) fn replace(&mut self, from: &str, to: &str) {
         let step = self.steps.iter_mut().find(|step| step.command.contains(from)).unwrap();
         step.command = step.command.replace(from, to);
+    }
+
+    /// Writes another text into every command that has it.
+    pub(crate) fn replace_all(&mut self, from: &str, to: &str) {
+        for step in &mut self.steps {
+            step.command = step.command.replace(from, to);
+        }
     }
 
     /// Runs every command and compares what it prints.
