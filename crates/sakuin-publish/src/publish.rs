@@ -109,21 +109,27 @@ impl Repository {
         let mut uploaded = Vec::new();
         let mut reused = Vec::new();
         for (name, object) in &manifest.tables {
+            let (at, bytes) = (layout::object(&object.blake3), object.facts.bytes);
             let is_there = match &parent {
                 Some(parent)
                     if parent.tables.values().any(|other| other.blake3 == object.blake3) =>
                 {
                     true
                 }
-                _ => self.store.has(&layout::object(&object.blake3)).await?,
+                _ => self.store.length(&at).await? == Some(bytes),
             };
             if is_there {
                 reused.push(name.clone());
                 continue;
             }
-            let told = |bytes| told(Step::Uploading(name, bytes, object.facts.bytes));
-            let at = layout::object(&object.blake3);
-            self.store.upload(&at, &publication.files[name], told).await?;
+            let told = |sent| told(Step::Uploading(name, sent, bytes));
+            let sent = self.store.upload(&at, &publication.files[name], told).await;
+            // A reply may be lost. What has this name is these bytes, and a store has all of them or none.
+            if let Err(error) = sent
+                && !matches!(self.store.length(&at).await, Ok(Some(length)) if length == bytes)
+            {
+                return Err(error);
+            }
             uploaded.push(name.clone());
         }
         told(Step::Announcing);

@@ -107,9 +107,14 @@ impl Store {
 
     /// Whether there is such an object.
     pub(crate) async fn has(&self, name: &str) -> Result<bool, Error> {
+        Ok(self.length(name).await?.is_some())
+    }
+
+    /// How long an object is; none if there is none.
+    pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, Error> {
         match within(SHORT, self.short.head(&self.at(name))).await {
-            Ok(_) => Ok(true),
-            Err(StoreError::NotFound { .. }) => Ok(false),
+            Ok(found) => Ok(Some(found.size)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(failed("looking for", name, &error)),
         }
     }

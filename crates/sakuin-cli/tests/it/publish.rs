@@ -72,8 +72,8 @@ impl Store {
     }
 
     /// fake-gcs-server, which stands for Google Cloud Storage.
-    fn gcs() -> Store {
-        let (address, process) = emulator::start();
+    fn gcs(lost: usize) -> Store {
+        let (address, process) = emulator::start(lost);
         let environment = vec![("STORAGE_EMULATOR_HOST".to_owned(), format!("http://{address}"))];
         let (folder, url) = (Folder::with(&[]), "gs://shop/tables".to_owned());
         Store { folder, url, environment, _process: Some(process) }
@@ -146,7 +146,7 @@ fn until(server: &Server, target: &str, is_it: impl Fn(&str) -> bool) {
 macro_rules! on_every_store {
     ($($test:ident),*) => {
         mod on_disk { $(#[test] fn $test() { super::$test(&super::Store::disk()); })* }
-        mod on_gcs { $(#[test] fn $test() { super::$test(&super::Store::gcs()); })* }
+        mod on_gcs { $(#[test] fn $test() { super::$test(&super::Store::gcs(0)); })* }
         mod on_s3 { $(#[test] fn $test() { super::$test(&super::Store::s3()); })* }
     };
 }
@@ -282,6 +282,21 @@ fn plain_files_are_sent(store: &Store) {
     std::fs::write(store.folder.path("site/1/1.txt"), "changed").unwrap();
     let (_, _, said) = store.run(&["upload", "site", &url]);
     assert!(said.starts_with("1 files sent, 7 B; 74 unchanged"), "{said}");
+}
+
+#[test]
+fn a_lost_reply_is_no_lost_race() {
+    for lost in [1, 2, 3] {
+        let store = Store::gcs(lost);
+        // One in one: nothing that is written is ever answered, and all of it is done.
+        for number in 1..=3 {
+            assert_eq!(store.publish(&format!("{lost}.{number}")), format!("{number}\n"));
+        }
+        assert_eq!(store.ok(&["versions", &store.url]).lines().count(), 3);
+        assert_eq!(store.ok(&["pull", &store.url, "pulled"]), "3\n");
+        let folder = sakuin::Repository::open(&store.folder.path("pulled")).unwrap();
+        assert_eq!(folder.state().announcement, 3);
+    }
 }
 
 #[test]

@@ -5,14 +5,19 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     thread,
 };
 
 use super::Process;
 use crate::tools;
 
-/// Starts the emulator with a bucket `shop`; returns where it is asked.
-pub(super) fn start() -> (SocketAddr, Process) {
+/// Starts the emulator with a bucket `shop`; returns where it is asked. Of every `lost` writes, if not 0, the reply of one
+/// is lost after it was done.
+pub(super) fn start(lost: usize) -> (SocketAddr, Process) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let public = listener.local_addr().unwrap();
     // It does not tell the port that it is given, so a free one is found for it.
@@ -30,15 +35,18 @@ pub(super) fn start() -> (SocketAddr, Process) {
         .send(r#"{"name":"shop"}"#);
     assert_eq!(created.unwrap().status(), 200);
     thread::spawn(move || {
+        let writes = Arc::new(AtomicUsize::new(0));
         for client in listener.incoming() {
-            thread::spawn(move || relay(client.unwrap(), own));
+            let writes = writes.clone();
+            let is_lost = move || lost > 0 && writes.fetch_add(1, Relaxed) % lost == lost - 1;
+            thread::spawn(move || relay(client.unwrap(), own, is_lost));
         }
     });
     (public, process)
 }
 
 /// Answers one request, and says that it is the connection's last.
-fn relay(mut client: TcpStream, own: SocketAddr) -> Option<()> {
+fn relay(mut client: TcpStream, own: SocketAddr, is_lost: impl Fn() -> bool) -> Option<()> {
     let mut reader = BufReader::new(client.try_clone().ok()?);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -75,6 +83,9 @@ fn relay(mut client: TcpStream, own: SocketAddr) -> Option<()> {
             Err(ureq::Error::StatusCode(code)) => format!("{code} Refused"),
             Err(_) => return None,
         };
+        if is_lost() {
+            return None;
+        }
         let answer = format!("HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
         return client.write_all(answer.as_bytes()).ok();
     }
