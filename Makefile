@@ -27,7 +27,7 @@ FEATURES_PYTHON := bench/target/features-python
 FEATURES_GO     := bench/target/features-go
 PROTOC          := bench/target/live-python/bin/python -m grpc_tools.protoc --proto_path=$(PROTO)
 
-.PHONY: run build dictionaries tools test test-python ruby test-ruby bench bench-cache bench-serve bench-directory bench-contacts bench-settings bench-bindings bench-live bench-nearest bench-report fuzz fmt lint
+.PHONY: run build dictionaries tools test test-python ruby test-ruby bench bench-cache bench-serve bench-directory bench-contacts bench-settings bench-bindings bench-publish bench-live bench-nearest bench-report fuzz fmt lint
 
 run: $(READER)/japanese.skn build
 	$(SAKUIN) stories add --config $(READER)/sakuin.toml $(READER)/stories.jsonl
@@ -121,7 +121,7 @@ bench: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked
 	cd bench && RAYON_NUM_THREADS=1 target/release/bench-pack $(TODAY) record/$(TODAY)-pack.jsonl
 	cd bench && target/release/bench-reader $(TODAY) record/$(TODAY)-reader.jsonl $(TEXTS)
-	$(MAKE) bench-cache bench-serve bench-directory bench-contacts bench-settings bench-bindings bench-live bench-nearest bench-report
+	$(MAKE) bench-cache bench-serve bench-directory bench-contacts bench-settings bench-bindings bench-publish bench-live bench-nearest bench-report
 
 # The strategies of cached tables; some six minutes.
 bench-cache:
@@ -175,6 +175,11 @@ bench-bindings: $(READER)/japanese.skn
 	cd bench && cargo build --release --locked --package bench-bindings
 	cd bench && target/release/bench-bindings $(TODAY) record/$(TODAY)-bindings.jsonl \
 	    target/settings-python/bin/python bindings/story.txt
+
+# Small files to a store that is far away, and a large one to one that is near; some five minutes, mostly of waiting.
+bench-publish:
+	cd bench && cargo build --release --locked --package bench-publish
+	cd bench && target/release/bench-publish $(TODAY) record/$(TODAY)-publish.jsonl
 
 # Live tables in process and over gRPC, beside the original question's servers; some ten minutes. One part into a
 # file of its own:   cd bench && target/release/bench-live 2026-11-20 search.jsonl search

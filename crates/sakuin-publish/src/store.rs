@@ -22,7 +22,7 @@ use crate::error::Error;
 
 /// What is longer travels in parts of this length, so many at once.
 pub(crate) const PART_BYTES: u64 = 8 << 20;
-const PARTS_AT_ONCE: usize = 4;
+pub(crate) const PARTS_AT_ONCE: usize = 4;
 /// Whatever is read whole is no longer.
 const READ_BYTES_MAX: u64 = 16 << 20;
 /// Whatever is short is answered within this time, and a part of what is long within the other.
@@ -83,6 +83,12 @@ impl Store {
                 Err(wrong(format!("`{other}` is no store that this program knows")))
             }
         }
+    }
+
+    /// The same with a connection for whatever is under way: of many files, the bytes that a single new connection may
+    /// carry at first would be a round trip more.
+    pub(crate) fn by_many_connections(self) -> Store {
+        Store { short: self.long.clone(), ..self }
     }
 
     fn at(&self, name: &str) -> Name {

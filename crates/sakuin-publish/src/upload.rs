@@ -8,10 +8,11 @@ use std::{
 
 use futures_util::{StreamExt, stream};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
 
 use crate::{
     error::Error,
-    store::{Store, hash},
+    store::{PART_BYTES, PARTS_AT_ONCE, Store, hash},
 };
 
 /// What an upload came to.
@@ -26,8 +27,9 @@ pub struct Uploaded {
     pub unchanged: usize,
 }
 
-/// Files that are under way at once.
-const FILES_AT_ONCE: usize = 64;
+/// Files that are under way at once, and how much of them is in memory.
+const FILES_AT_ONCE: usize = 128;
+const KIB_AT_ONCE: usize = 64 << 10;
 /// What is longer than this together is compared before it is sent; less is sent sooner than compared.
 const COMPARED_FROM: u64 = 1 << 20;
 /// What was sent the last time, at the place that files are sent to.
@@ -57,7 +59,7 @@ pub async fn upload(
     url: &str,
     told: impl Fn(u64, u64) + Sync,
 ) -> Result<Uploaded, Error> {
-    let store = Store::open(url)?;
+    let store = Store::open(url)?.by_many_connections();
     let files = files(folder)?;
     let all: u64 = files.iter().map(|file| file.bytes).sum();
     let is_compared = all > COMPARED_FROM;
@@ -65,6 +67,7 @@ pub async fn upload(
         true => before(&store).await?,
         false => (Index::default(), BTreeMap::new()),
     };
+    let room = &Semaphore::new(KIB_AT_ONCE);
     let mut uploaded = Uploaded::default();
     let (store, index_before, there, told) = (&store, &index, &there, &told);
     let sent = files.iter().map(|file| async move {
@@ -79,7 +82,13 @@ pub async fn upload(
         });
         let tag = match is_unchanged {
             true => known.and_then(|(_, tag)| tag.clone()),
-            false => store.upload(&file.name, &file.path, |_| ()).await?,
+            false => {
+                // What is long is read in parts.
+                let kib =
+                    file.bytes.min(PARTS_AT_ONCE as u64 * PART_BYTES).div_ceil(1 << 10) as u32;
+                let _room = room.acquire_many(kib).await.expect("it is never closed");
+                store.upload(&file.name, &file.path, |_| ()).await?
+            }
         };
         told(file.bytes, all);
         Ok::<_, Error>((file, hash.unwrap_or_default(), tag, is_unchanged))
