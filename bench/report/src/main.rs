@@ -138,6 +138,9 @@ fn target(lines: &[Line], line: &Line) -> String {
         (Some(most), _) => ("≤", most),
         (None, least) => ("≥", least.unwrap_or_default()),
     };
+    // A third is told as three digits, and half as a half.
+    let is_short = (wanted * 1e4).fract() == 0.0;
+    let shown = if is_short { wanted.to_string() } else { figure(wanted) };
     let ours = lines.iter().find(|other| {
         other.row == line.row && other.subject == line.subject && !other.samples.is_empty()
     });
@@ -147,11 +150,11 @@ fn target(lines: &[Line], line: &Line) -> String {
         line.ratio_to.as_deref().map(|subject| (subject, median_of(lines, base_row, subject)));
     let measured = ours.map(|ours| spread(&ours.samples).0);
     let (wanted_text, measured) = match base {
-        None => (format!("{sign} {wanted} {unit}"), measured),
+        None => (format!("{sign} {shown} {unit}"), measured),
         Some((subject, base)) => {
             let of = if base_row == line.row { String::new() } else { format!(" in {base_row}") };
             let ratio = measured.zip(base).map(|(ours, base)| ours / base);
-            (format!("{sign} {wanted} × {subject}{of}"), ratio)
+            (format!("{sign} {shown} × {subject}{of}"), ratio)
         }
     };
     let met = match measured {
