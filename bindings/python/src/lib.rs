@@ -29,6 +29,7 @@ fn _sakuin(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<japanese::Entries>()?;
     module.add_function(wrap_pyfunction!(japanese::deinflect, module)?)?;
     module.add_class::<bits::Bits>()?;
+    module.add("ATTEMPTS_MAX", sakuin_live::ATTEMPTS_MAX)?;
     module.add_class::<live::Store>()?;
     module.add("LiveTable", module.py().get_type::<live::Table>())?;
     module.add_class::<transaction::Transaction>()?;

@@ -165,18 +165,47 @@ pub(crate) fn wanted(
     text: &str,
     equal: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Filter> {
-    let mut filter = match text.trim() {
+    let filter = match text.trim() {
         "" => Filter::all(),
         text => Filter::parse(text, schema).map_err(IntoPython::into_python)?,
     };
+    Ok(filter.and(equal_to(equal, |name, value| fitting(schema, name, value))?))
+}
+
+/// What keyword arguments want: these values, or none where Python says `None`.
+pub(crate) fn equal_to(
+    equal: Option<&Bound<'_, PyDict>>,
+    fit: impl Fn(&str, Value) -> Value,
+) -> PyResult<Filter> {
+    let mut filter = Filter::all();
     for (name, value) in equal.into_iter().flatten() {
         let name: String = name.extract()?;
         filter = match value.is_none() {
             true => filter.and(Filter::missing(&name)),
-            false => filter.and_equal(&name, fitting(schema, &name, value::of_python(&value)?)),
+            false => filter.and_equal(&name, fit(&name, value::of_python(&value)?)),
         };
     }
     Ok(filter)
+}
+
+/// What is looked for near a vector.
+pub(crate) fn sought(
+    schema: &Schema,
+    vector: &Bound<'_, PyAny>,
+    count: usize,
+    filter: &str,
+    metric: Option<&str>,
+) -> PyResult<Nearest> {
+    let (vector, filter) = (value::vector(vector)?, wanted(schema, filter, None)?);
+    Ok(Nearest { vector, count, metric: schema::metric(metric)?, filter })
+}
+
+/// Rows of an iterable of values, or of a mapping of columns.
+pub(crate) fn rows(rows: &Bound<'_, PyAny>) -> PyResult<Vec<Fields>> {
+    match rows.cast::<PyMapping>() {
+        Ok(columns) => of_columns(columns),
+        Err(_) => rows.try_iter()?.map(|row| value::fields(&row?)).collect(),
+    }
 }
 
 /// A whole number where the attribute wants any.
@@ -463,13 +492,7 @@ impl Table {
         filter: &str,
         metric: Option<&str>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let filter = wanted(&self.schema()?, filter, None)?;
-        let sought = Nearest {
-            vector: value::vector(vector)?,
-            count,
-            metric: schema::metric(metric)?,
-            filter,
-        };
+        let sought = sought(&self.schema()?, vector, count, filter, metric)?;
         let store = self.owned.store()?;
         let found =
             py.detach(|| store.nearest(&self.name, &sought)).map_err(IntoPython::into_python)?;
@@ -530,11 +553,8 @@ impl Table {
         rows: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let schema = self.schema()?;
-        let rows = match rows.cast::<PyMapping>() {
-            Ok(columns) => of_columns(columns)?,
-            Err(_) => rows.try_iter()?.map(|row| value::fields(&row?)).collect::<PyResult<_>>()?,
-        };
-        let rows: Vec<Fields> = rows.into_iter().map(|row| fitting_all(&schema, row)).collect();
+        let rows: Vec<Fields> =
+            self::rows(rows)?.into_iter().map(|row| fitting_all(&schema, row)).collect();
         self.insert(py, &rows)
     }
 
@@ -591,7 +611,7 @@ pub(crate) fn patch(
 }
 
 /// Rows of columns of one length.
-pub(crate) fn of_columns(columns: &Bound<'_, PyMapping>) -> PyResult<Vec<Fields>> {
+fn of_columns(columns: &Bound<'_, PyMapping>) -> PyResult<Vec<Fields>> {
     let mut rows: Option<Vec<Fields>> = None;
     for pair in columns.items()?.iter() {
         let (name, column): (String, Bound<'_, PyAny>) = pair.extract()?;

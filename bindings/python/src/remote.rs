@@ -13,18 +13,17 @@ use bytes::Bytes;
 use pyo3::{
     exceptions::{PyKeyError, PyValueError},
     prelude::*,
-    types::{PyBytes, PyDict, PyInt, PyList, PyMapping, PyString, PyTuple},
+    types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple},
 };
-use sakuin_live::{Assignment, Filter, Metric, Value};
+use sakuin_live::{Assignment, Metric, Value};
 use tokio::{runtime::Runtime, time::timeout};
 
 use crate::{
     error::{IntoPython, named},
     fork::Process,
     json,
-    live::{assignments, checked_id, nearest_arrays, neighbor, of_columns},
-    schema,
-    value::{self, Fields},
+    live::{assignments, checked_id, equal_to, nearest_arrays, neighbor, rows as rows_of},
+    schema, value,
 };
 pub(crate) use transaction::RemoteTransaction;
 
@@ -289,14 +288,7 @@ pub(crate) struct RemoteTable {
 
 /// A filter's text with attributes that must have values.
 fn wanted(text: &str, equal: Option<&Bound<'_, PyDict>>) -> PyResult<String> {
-    let mut filter = Filter::all();
-    for (name, value) in equal.into_iter().flatten() {
-        let name: String = name.extract()?;
-        filter = match value.is_none() {
-            true => filter.and(Filter::missing(&name)),
-            false => filter.and_equal(&name, value::of_python(&value)?),
-        };
-    }
+    let filter = equal_to(equal, |_, value| value)?;
     Ok(match (text.trim(), filter.is_all()) {
         (text, true) => text.to_owned(),
         ("", false) => filter.to_string(),
@@ -449,10 +441,7 @@ impl RemoteTable {
         py: Python<'py>,
         rows: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let rows: Vec<Fields> = match rows.cast::<PyMapping>() {
-            Ok(columns) => of_columns(columns)?,
-            Err(_) => rows.try_iter()?.map(|row| value::fields(&row?)).collect::<PyResult<_>>()?,
-        };
+        let rows = rows_of(rows)?;
         let ids = self.link.wait(py, self.link.grpc()?.add_many(&self.name, &rows))?;
         value::ids(py, ids)
     }

@@ -7,15 +7,14 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use sakuin_live::{Committed, Nearest, Schema};
+use sakuin_live::{Committed, Schema};
 
 use crate::{
     error::IntoPython,
     live::{
         Owned, assignments, checked_id, fitting_all, fitting_assignments, given, neighbors, patch,
-        record, records, wanted,
+        record, records, sought, wanted,
     },
-    schema,
     value::{self, Fields},
 };
 
@@ -161,13 +160,7 @@ impl Part {
         filter: &str,
         metric: Option<&str>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let filter = wanted(&self.schema, filter, None)?;
-        let sought = Nearest {
-            vector: value::vector(vector)?,
-            count,
-            metric: schema::metric(metric)?,
-            filter,
-        };
+        let sought = sought(&self.schema, vector, count, filter, metric)?;
         let found =
             self.with(|it| it.nearest(&self.name, &sought).map_err(IntoPython::into_python))?;
         neighbors(py, &found.found)

@@ -375,15 +375,14 @@ fn compared(from: &Path, to: &Path) -> anyhow::Result<String> {
     let open = |file: &Path| PackedFile::open(file).map_err(|cause| anyhow!(cause));
     let (from, to) = (open(from)?, open(to)?);
     let (mut gone, mut changed, mut added) = (0_u64, 0_u64, 0_u64);
-    let read = |table: &PackedFile, key: &[u8]| table.get(key);
     let mut failed = None;
-    from.each(&mut |key, value| match read(&to, key) {
+    from.each(&mut |key, value| match to.get(key) {
         Ok(None) => gone += 1,
         Ok(Some(now)) => changed += u64::from(now != value),
         Err(cause) => failed = Some(cause),
     })
     .map_err(|cause| anyhow!(cause))?;
-    to.each(&mut |key, _| match read(&from, key) {
+    to.each(&mut |key, _| match from.get(key) {
         Ok(found) => added += u64::from(found.is_none()),
         Err(cause) => failed = Some(cause),
     })

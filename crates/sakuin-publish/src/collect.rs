@@ -1,4 +1,4 @@
-//! Taking away what nobody needs: told first, done when it is said, and then after another look.
+//! Taking away what nobody needs: told, and done if it is said; what is done is written down before.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

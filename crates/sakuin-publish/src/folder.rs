@@ -10,7 +10,11 @@ use std::{
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{error::Error, layout::FORMAT, manifest::Object};
+use crate::{
+    error::Error,
+    layout::is_hash,
+    manifest::{Object, Written, read},
+};
 
 const STATE: &str = "state.json";
 const OBJECTS: &str = "objects";
@@ -71,7 +75,7 @@ impl Folder {
     pub fn open(path: &Path) -> Result<Folder, Error> {
         let file = path.join(STATE);
         let bytes = fs::read(&file).map_err(|cause| Error::File { file: file.clone(), cause })?;
-        let state = parse(&file, &bytes)?;
+        let state = read(&file.display().to_string(), 0, &bytes)?;
         Ok(Folder { path: path.to_owned(), state })
     }
 
@@ -151,24 +155,10 @@ pub(crate) fn object_file(folder: &Path, hash: &str) -> PathBuf {
     folder.join(OBJECTS).join(hash)
 }
 
-fn parse(file: &Path, bytes: &[u8]) -> Result<State, Error> {
-    #[derive(Deserialize)]
-    struct Format {
-        format: u32,
-    }
-    let name = || file.display().to_string();
-    let damaged =
-        |error: serde_json::Error| Error::Damaged { name: name(), what: error.to_string() };
-    let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
-    if format > FORMAT {
-        return Err(Error::Newer { name: name(), found: format, known: FORMAT });
-    }
-    let state: State = serde_json::from_slice(bytes).map_err(damaged)?;
-    match state.tables.values().all(|object| crate::layout::is_hash(&object.blake3)) {
-        true => Ok(state),
-        false => {
-            Err(Error::Damaged { name: name(), what: "it names an object by no hash".to_owned() })
-        }
+impl Written for State {
+    fn flaw(&self, _: u64) -> Option<&'static str> {
+        let is_named = self.tables.values().all(|object| is_hash(&object.blake3));
+        (!is_named).then_some("it names an object by no hash")
     }
 }
 

@@ -84,7 +84,7 @@ pub enum Kind {
 
 /// Something that is written once.
 pub(crate) trait Written: for<'de> Deserialize<'de> {
-    /// What is wrong with it at this name, though it can be read.
+    /// What is wrong with it under this number, though it can be read; what has none is read under 0.
     fn flaw(&self, number: u64) -> Option<&'static str>;
 }
 

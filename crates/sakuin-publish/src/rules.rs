@@ -30,7 +30,7 @@ pub trait Opened: Send + Sync {
     /// The value of a key; none if the table has no such key, or why it cannot be read.
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, String>;
 
-    /// Hands on every key and its value, as long as it is told to go on; or why that cannot be.
+    /// Hands on every key and its value; or says why that cannot be.
     fn each(&self, take: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), String>;
 }
 

@@ -60,7 +60,6 @@ impl Store {
     pub(crate) fn open(url: &str) -> Result<Store, Error> {
         let wrong = |cause: String| Error::Url { url: url.to_owned(), cause };
         let parsed = Url::parse(url).map_err(|error| wrong(error.to_string()))?;
-        let root = |path: &str| Name::from_url_path(path).map_err(|error| wrong(error.to_string()));
         match parsed.scheme() {
             "file" => {
                 let folder =
@@ -76,12 +75,11 @@ impl Store {
             scheme @ ("s3" | "gs" | "az") => {
                 let short = remote(scheme, url, false).map_err(|error| wrong(error.to_string()))?;
                 let long = remote(scheme, url, true).map_err(|error| wrong(error.to_string()))?;
-                Ok(Store { short, long, root: root(parsed.path())? })
+                let root = Name::from_url_path(parsed.path());
+                let root = root.map_err(|error| wrong(error.to_string()))?;
+                Ok(Store { short, long, root })
             }
-            other => {
-                let _ = root;
-                Err(wrong(format!("`{other}` is no store that this program knows")))
-            }
+            other => Err(wrong(format!("`{other}` is no store that this program knows"))),
         }
     }
 

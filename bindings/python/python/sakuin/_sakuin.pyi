@@ -21,6 +21,7 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 __version__: str
+ATTEMPTS_MAX: int
 
 class Packed(TypedDict):
     keys: int

@@ -19,11 +19,9 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 
-from ._sakuin import Connection, RemoteTransaction, Store, Transaction
+from ._sakuin import ATTEMPTS_MAX, Connection, RemoteTransaction, Store, Transaction
 from ._sakuin import LiveTable as Table
 from .errors import Conflict
-
-ATTEMPTS_MAX = 8
 
 Mapping.register(Table)
 
