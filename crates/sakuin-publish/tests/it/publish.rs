@@ -44,12 +44,18 @@ async fn the_head_is_found_among_any_number() {
 async fn of_publishers_at_once_one_wins_and_the_others_are_told() {
     let shop = std::sync::Arc::new(shop());
     shop.publish(&[("words", "a=0\n")]).await.unwrap();
-    for round in 0..10 {
+    for round in 0..40 {
         let publishers: Vec<_> = (0..8)
             .map(|who| {
                 let shop = shop.clone();
                 tokio::spawn(async move {
-                    shop.publish(&[("words", &format!("a={round}.{who}\n"))]).await
+                    let text = format!("a={round}.{who}\n");
+                    let published = shop.publish(&[("words", &text)]).await?;
+                    // The version announced is this publisher's, not another's that took the number.
+                    let manifest = shop.repository.manifest(published.version).await?;
+                    let own = blake3::hash(text.as_bytes()).to_hex();
+                    assert_eq!(manifest.tables["words"].blake3, own.as_str());
+                    Ok(published)
                 })
             })
             .collect();
