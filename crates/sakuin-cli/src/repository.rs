@@ -8,7 +8,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::ExitCode,
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use anyhow::{Context, anyhow};
@@ -43,6 +43,16 @@ pub(crate) struct Publish {
     /// Where it is announced
     #[arg(long, default_value = STABLE)]
     channel: String,
+    #[command(flatten)]
+    limits: Limits,
+    /// A rule that may be broken, and why: it is written into the version, and readers honour it
+    #[arg(long, value_name = "RULE=WHY", value_parser = pair)]
+    allow: Vec<(String, String)>,
+}
+
+/// What is refused: by who publishes, and again by who reads.
+#[derive(clap::Args)]
+struct Limits {
     /// The least number of keys of each table
     #[arg(long, default_value_t = 1)]
     min_keys: u64,
@@ -56,14 +66,23 @@ pub(crate) struct Publish {
     #[arg(long, value_name = "PERCENT", default_value_t = 50.0)]
     growth: f64,
     /// A key that must be there
-    #[arg(long, value_name = "TABLE=KEY", value_parser = pair)]
-    must_have: Vec<(String, String)>,
+    #[arg(long, value_name = "TABLE=KEY")]
+    must_have: Vec<Query>,
     /// A file of queries, `TABLE=KEY` a line, which must find much the same as before
     #[arg(long, value_name = "FILE")]
     rehearse: Option<PathBuf>,
-    /// A rule that may be broken, and why: it is written into the version, and readers honour it
-    #[arg(long, value_name = "RULE=WHY", value_parser = pair)]
-    allow: Vec<(String, String)>,
+}
+
+impl Limits {
+    fn rules(self) -> Result<Rules, Error> {
+        let mut rules = Rules::default();
+        rules.min_keys = self.min_keys;
+        rules.max_bytes = self.max_bytes.map(|most| most.0);
+        (rules.shrink, rules.growth) = (self.shrink / 100.0, self.growth / 100.0);
+        rules.must_have = self.must_have;
+        rules.rehearse = self.rehearse.as_deref().map_or(Ok(Vec::new()), Query::read)?;
+        Ok(rules)
+    }
 }
 
 /// Fetch the version that a channel serves into a folder, for programs that read it there.
@@ -83,6 +102,8 @@ pub(crate) struct Pull {
     /// Versions that stay on the disk
     #[arg(long, default_value_t = 2)]
     keep: usize,
+    #[command(flatten)]
+    limits: Limits,
 }
 
 /// List the versions of a repository, and what its channels serve.
@@ -200,23 +221,12 @@ impl Publish {
     }
 
     fn publish(self) -> anyhow::Result<()> {
-        let query = |(table, key): (String, String)| Query { table, key: key.into_bytes() };
-        let mut rules = Rules::default();
-        rules.min_keys = self.min_keys;
-        rules.max_bytes = self.max_bytes.map(|most| most.0);
-        (rules.shrink, rules.growth) = (self.shrink / 100.0, self.growth / 100.0);
-        rules.must_have = self.must_have.into_iter().map(query).collect();
-        if let Some(file) = &self.rehearse {
-            let text = fs::read_to_string(file).with_context(|| format!("`{}`", file.display()))?;
-            let queries = text.lines().filter(|line| !line.trim().is_empty()).map(pair);
-            rules.rehearse = queries.map(|pair| pair.map(query)).collect::<Result<_, _>>()?;
-        }
         let files: BTreeMap<String, PathBuf> =
             self.tables.into_iter().map(|(name, file)| (name, file.into())).collect();
         let publication = Publication {
             files,
             channel: self.channel,
-            rules,
+            rules: self.limits.rules()?,
             allow: self.allow.into_iter().collect(),
             by: by(),
         };
@@ -231,6 +241,7 @@ impl Publish {
                 bar.set_length(all);
                 bar.inc(bytes);
             }
+            Step::Waiting => bar.set_message("waiting for `sakuin collect`, ten minutes"),
             _ => bar.set_message("announcing"),
         };
         let repository = Repository::open(&self.url)?;
@@ -258,12 +269,11 @@ impl Pull {
 
     fn pull(self) -> anyhow::Result<()> {
         let repository = Repository::open(&self.url)?;
-        let rules = Rules::default();
         let follower = Follower::open(
             repository,
             &self.channel,
             &self.folder,
-            rules,
+            self.limits.rules()?,
             self.keep,
             PackedFile::open,
         )?;
@@ -433,7 +443,7 @@ impl Pin {
 
 impl Collect {
     pub(crate) fn run(self) -> anyhow::Result<ExitCode> {
-        let collection = wait(Repository::open(&self.url)?.collect(self.run, SystemTime::now()))?;
+        let collection = wait(Repository::open(&self.url)?.collect(self.run))?;
         for (version, why) in &collection.stays {
             println!("stays    version {version}: {why}");
         }

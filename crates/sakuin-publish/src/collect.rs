@@ -6,12 +6,15 @@ use std::{
 };
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use crate::{
     error::Error,
     layout,
-    manifest::{Announcement, read},
+    manifest::{Announcement, Manifest, read, write},
     repository::Repository,
+    store::Stat,
 };
 
 /// What is to be deleted, and why; what stays, and why.
@@ -26,8 +29,15 @@ pub struct Collection {
     pub is_done: bool,
 }
 
+/// What is written down before it is done.
+#[derive(Serialize, Deserialize)]
+struct Plan {
+    made: Timestamp,
+    deletions: Vec<Deletion>,
+}
+
 /// A name that goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Deletion {
     /// Its name in the store.
@@ -38,65 +48,42 @@ pub struct Deletion {
     pub why: String,
 }
 
-/// Versions that a channel announced last stay, so many of them, and all that it announced within some days.
+/// A run deletes for so long, and after this time nothing is deleted that was written down before. Who publishes what is
+/// about to be deleted waits as long.
+const DELETING_MAX: Duration = Duration::from_secs(9 * 60);
+pub(crate) const COLLECTING_MAX: Duration = Duration::from_secs(10 * 60);
+const DAY: u64 = 24 * 3600;
+/// Versions that a channel announced last stay, so many of them, and all that it announced within some time.
 const LAST: usize = 10;
-const DAYS: u64 = 30;
+const HELD: Duration = Duration::from_secs(30 * DAY);
 /// What is younger stays: somebody may be publishing it.
-const AGE_MIN: Duration = Duration::from_secs(48 * 3600);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const AGE_MIN: Duration = Duration::from_secs(2 * DAY);
 
 impl Repository {
     /// Says what can be deleted, and deletes it if `run` is set. Ages are by the store's own times.
     ///
     /// What stays: the newest version; the last ten that each channel announced, and those of the last thirty days;
     /// pinned ones; and whatever is younger than two days. Announcements stay for ever.
-    pub async fn collect(&self, run: bool, now: SystemTime) -> Result<Collection, Error> {
-        let mut collection = Collection::default();
-        let listed = self.store.list(layout::VERSIONS).await?;
-        let mut versions: BTreeMap<u64, (u64, SystemTime)> = BTreeMap::new();
-        for one in &listed {
-            versions.extend(
-                layout::number(&one.name).map(|number| (number, (one.bytes, one.modified))),
-            );
-        }
-        let age = |modified: SystemTime| now.duration_since(modified).unwrap_or_default();
-        if let Some(newest) = versions.keys().last() {
-            collection.stays.insert(*newest, "it is the newest".to_owned());
-        }
-        for channel in self.channels().await? {
-            for (version, why) in self.held(&channel, now).await? {
-                collection.stays.entry(version).or_insert(why);
-            }
-        }
-        for number in self.numbers(layout::PINS).await? {
-            collection.stays.entry(number).or_insert_with(|| "it is pinned".to_owned());
-        }
-        for (number, (_, modified)) in &versions {
-            if age(*modified) < AGE_MIN {
-                collection.stays.entry(*number).or_insert_with(|| "it is young".to_owned());
-            }
-        }
-        let mut needed = BTreeSet::new();
-        for (number, (bytes, _)) in &versions {
-            if collection.stays.contains_key(number) {
-                let manifest = self.manifest(*number).await?;
-                needed.extend(manifest.tables.into_values().map(|object| object.blake3));
-            } else {
-                let (name, why) =
-                    (layout::version(*number), "no channel serves it any more".to_owned());
-                collection.deletions.push(Deletion { name, bytes: *bytes, why });
-            }
-        }
-        for one in self.store.list(layout::OBJECTS).await? {
-            let hash = one.name.rsplit('/').next().unwrap_or_default();
-            if layout::is_hash(hash) && !needed.contains(hash) && age(one.modified) >= AGE_MIN {
-                let why = "no version that stays has it".to_owned();
-                collection.deletions.push(Deletion { name: one.name, bytes: one.bytes, why });
-            }
-        }
+    ///
+    /// What goes is written down first. Then everything is looked at a second time, by the store's clock if that is behind
+    /// this machine's, and what somebody needs by now is left. Who begins to publish while this deletes sees what is written
+    /// down.
+    ///
+    /// # Errors
+    /// [`Error::Unfinished`] after nine minutes, with more to delete; those of a store.
+    pub async fn collect(&self, run: bool) -> Result<Collection, Error> {
+        let now = SystemTime::now();
+        let mut collection = self.collection(now).await?;
+        let begun = Instant::now();
         if run && !collection.deletions.is_empty() {
-            self.write_plan(&collection).await?;
+            let written = self.write_plan(&collection).await?;
+            let again = self.collection(now.min(written)).await?;
+            collection.stays = again.stays;
+            collection.deletions.retain(|one| again.deletions.contains(one));
             for deletion in &collection.deletions {
+                if begun.elapsed() > DELETING_MAX {
+                    return Err(Error::Unfinished);
+                }
                 self.store.remove(&deletion.name).await?;
             }
         }
@@ -104,21 +91,69 @@ impl Repository {
         Ok(collection)
     }
 
+    /// What there is to be deleted.
+    async fn collection(&self, now: SystemTime) -> Result<Collection, Error> {
+        let mut collection = Collection::default();
+        let listed = self.store.list(layout::VERSIONS).await?;
+        let versions: BTreeMap<u64, Stat> = listed
+            .into_iter()
+            .filter_map(|(name, stat)| Some((layout::number(&name)?, stat)))
+            .collect();
+        let is_young = |stat: &Stat| age(stat, now) < AGE_MIN;
+        let mut stays = |number: u64, why: String| {
+            if versions.contains_key(&number) {
+                collection.stays.entry(number).or_insert(why);
+            }
+        };
+        if let Some(newest) = versions.keys().last() {
+            stays(*newest, "it is the newest".to_owned());
+        }
+        for channel in self.channels().await? {
+            for (version, why) in self.held(&channel, now).await? {
+                stays(version, why);
+            }
+        }
+        for number in self.numbers(layout::PINS).await? {
+            stays(number, "it is pinned".to_owned());
+        }
+        for (number, _) in versions.iter().filter(|(_, stat)| is_young(stat)) {
+            stays(*number, "it is young".to_owned());
+        }
+        let mut needed = BTreeSet::new();
+        for (number, stat) in &versions {
+            if !collection.stays.contains_key(number) {
+                let (name, why) =
+                    (layout::version(*number), "no channel serves it any more".to_owned());
+                collection.deletions.push(Deletion { name, bytes: stat.bytes, why });
+                continue;
+            }
+            let manifest = self.manifest(*number).await?;
+            needed.extend(manifest.tables.into_values().map(|object| object.blake3));
+        }
+        for (name, stat) in self.store.list(layout::OBJECTS).await? {
+            let hash = name.rsplit('/').next().unwrap_or_default();
+            if layout::is_hash(hash) && !needed.contains(hash) && !is_young(&stat) {
+                let why = "no version that stays has it".to_owned();
+                collection.deletions.push(Deletion { name, bytes: stat.bytes, why });
+            }
+        }
+        Ok(collection)
+    }
+
     /// The versions that a channel may still lead to.
     async fn held(&self, channel: &str, now: SystemTime) -> Result<Vec<(u64, String)>, Error> {
         let mut held = Vec::new();
-        let Some(head) = self.head(channel, 0).await? else { return Ok(held) };
+        let listed = self.store.list(&layout::channel(channel)).await?;
         let mut seen = BTreeSet::new();
-        for number in (1..=head.number).rev() {
-            let name = layout::announcement(channel, number);
-            let Some(bytes) = self.store.read(&name).await? else { continue };
-            let announcement: Announcement = read(&name, number, &bytes)?;
-            let age = now.duration_since(announcement.made.into()).unwrap_or_default();
+        for (name, stat) in listed.iter().rev() {
+            let Some(number) = layout::number(name) else { continue };
+            let Some(bytes) = self.store.read(name).await? else { continue };
+            let announcement: Announcement = read(name, number, &bytes)?;
             let why = match () {
-                () if number == head.number => format!("`{channel}` serves it"),
+                () if seen.is_empty() => format!("`{channel}` serves it"),
                 () if seen.len() < LAST => format!("it is one of the last {LAST} of `{channel}`"),
-                () if age < DAY * DAYS as u32 => {
-                    format!("`{channel}` announced it within {DAYS} days")
+                () if age(stat, now) < HELD => {
+                    format!("`{channel}` announced it within {} days", HELD.as_secs() / DAY)
                 }
                 // All before are older.
                 () => break,
@@ -129,13 +164,43 @@ impl Repository {
         Ok(held)
     }
 
-    /// Writes down what is deleted, before it is.
-    async fn write_plan(&self, collection: &Collection) -> Result<(), Error> {
-        let number = self.numbers(layout::PLANS).await?.last().copied().unwrap_or(0) + 1;
-        let deletions: Vec<_> =
-            collection.deletions.iter().map(|one| (&one.name, one.bytes, &one.why)).collect();
-        let plan = serde_json::json!({ "made": Timestamp::now(), "deletions": deletions });
-        let bytes = crate::manifest::write(&plan);
-        self.store.create(&layout::plan(number), &bytes).await.map(drop)
+    /// Whether a collection that began before a version was there may still take an object of it. One that began later has
+    /// seen the version.
+    pub(crate) async fn is_being_collected(&self, manifest: &Manifest) -> Result<bool, Error> {
+        let plans = self.store.list(layout::PLANS).await?;
+        if plans.is_empty() {
+            return Ok(false);
+        }
+        let written = self.store.stat(&layout::version(manifest.number)).await?;
+        let written = written.map_or(SystemTime::UNIX_EPOCH, |written| written.modified);
+        let is_needed = |deletion: &Deletion| {
+            let mut objects = manifest.tables.values();
+            objects.any(|object| layout::object(&object.blake3) == deletion.name)
+        };
+        for (name, stat) in plans.iter().rev() {
+            if stat.modified + COLLECTING_MAX < written {
+                break;
+            }
+            let Some(bytes) = self.store.read(name).await? else { continue };
+            let plan: Plan = serde_json::from_slice(&bytes)
+                .map_err(|error| Error::Damaged { name: name.clone(), what: error.to_string() })?;
+            if plan.deletions.iter().any(is_needed) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
+
+    /// Writes down what is deleted, before it is; returns when that was, by the store's clock.
+    async fn write_plan(&self, collection: &Collection) -> Result<SystemTime, Error> {
+        let newest = self.numbers(layout::PLANS).await?.last().copied().unwrap_or(0);
+        let plan = Plan { made: Timestamp::now(), deletions: collection.deletions.clone() };
+        let (number, _) = self.create_next(layout::plan, newest, |_| write(&plan)).await?;
+        let written = self.store.stat(&layout::plan(number)).await?;
+        Ok(written.map_or(SystemTime::UNIX_EPOCH, |written| written.modified))
+    }
+}
+
+fn age(stat: &Stat, now: SystemTime) -> Duration {
+    now.duration_since(stat.modified).unwrap_or_default()
 }

@@ -22,6 +22,9 @@ pub enum Error {
         /// Of what.
         what: &'static str,
     },
+    /// A query is not written as one.
+    #[error("`{0}` is no query")]
+    Query(String),
     /// The store does not do as it is asked.
     #[error("{doing} `{name}`: {cause}")]
     Store {
@@ -93,6 +96,9 @@ pub enum Error {
         /// What it lacks.
         what: String,
     },
+    /// A collection has deleted for as long as one may, and there is more.
+    #[error("there is more to delete than is deleted at once")]
+    Unfinished,
     /// There is no room for what is to be fetched.
     #[error("`{folder}` needs {need} bytes, and {free} are free")]
     DiskFull {
@@ -140,6 +146,7 @@ impl Error {
         Some(match self {
             Error::Url { .. } => "write file:///folder, s3://bucket/prefix or gs://bucket/prefix".to_owned(),
             Error::Name { .. } => "use up to 64 letters, digits, `_`, `-` and `.`".to_owned(),
+            Error::Query(_) => "write TABLE=KEY".to_owned(),
             Error::Store { is_denied: true, .. } => {
                 "see to the credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or GOOGLE_APPLICATION_CREDENTIALS; \
                  without the right to list, S3 says so of what is not there too"
@@ -150,6 +157,7 @@ impl Error {
                 let rule = refusals.first().map_or("RULE", |refusal| refusal.rule);
                 format!("mend the table; or, if it is meant so, `--allow {rule}=\"why\"`")
             }
+            Error::Unfinished => "run it again: it goes on".to_owned(),
             Error::NoVersion(_) => "`sakuin versions` lists them".to_owned(),
             Error::Newer { .. } => "use a newer release".to_owned(),
             Error::Damaged { .. } => "publish again; what was there before is kept".to_owned(),

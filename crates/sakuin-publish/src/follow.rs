@@ -10,6 +10,7 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 use jiff::Timestamp;
+use tokio::task::spawn_blocking;
 
 use crate::{
     error::{Error, Refusal},
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// How a table is opened; or why it cannot be.
-type Open<T> = Box<dyn Fn(&Path) -> Result<T, String> + Send + Sync>;
+type Open<T> = Arc<dyn Fn(&Path) -> Result<T, String> + Send + Sync>;
 
 /// Keeps a folder at what a channel announces, and has its tables open.
 pub struct Follower<T> {
@@ -34,7 +35,12 @@ pub struct Follower<T> {
     open: Open<T>,
     current: ArcSwapOption<Version<T>>,
     status: Mutex<Status>,
-    /// Held as long as this follows: one follower a folder.
+    claim: Arc<Claim>,
+}
+
+/// The right to follow into a folder: one process has it, and one look at a time.
+struct Claim {
+    looking: tokio::sync::Mutex<()>,
     _lock: fs::File,
 }
 
@@ -84,7 +90,7 @@ const TRIES_MAX: u32 = 3;
 /// How long a poll waits at most when the store fails.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
-impl<T: Opened> Follower<T> {
+impl<T: Opened + 'static> Follower<T> {
     /// Follows a channel into a folder. What is there already is opened, so that it is served while the store is away;
     /// nothing is asked of the store. `keep` versions stay on the disk.
     ///
@@ -111,10 +117,37 @@ impl<T: Opened> Follower<T> {
             folder: folder.to_owned(),
             rules,
             keep: keep.max(1),
-            open: Box::new(open),
+            open: Arc::new(open),
             current: ArcSwapOption::empty(),
             status: Mutex::default(),
-            _lock: locked,
+            claim: Arc::new(Claim { looking: tokio::sync::Mutex::default(), _lock: locked }),
+        };
+        follower.resume()?;
+        Ok(follower)
+    }
+
+    /// Follows otherwise into the same folder, which is not given up in between. Of the two, one looks at a time.
+    ///
+    /// # Errors
+    /// As for [`Follower::open`].
+    pub fn reopen(
+        &self,
+        repository: Repository,
+        channel: &str,
+        rules: Rules,
+        keep: usize,
+    ) -> Result<Follower<T>, Error> {
+        check_channel(channel)?;
+        let follower = Follower {
+            repository,
+            channel: channel.to_owned(),
+            folder: self.folder.clone(),
+            rules,
+            keep: keep.max(1),
+            open: self.open.clone(),
+            current: ArcSwapOption::empty(),
+            status: Mutex::default(),
+            claim: self.claim.clone(),
         };
         follower.resume()?;
         Ok(follower)
@@ -137,19 +170,11 @@ impl<T: Opened> Follower<T> {
             });
         }
         if state.channel == self.channel
-            && let Ok(tables) = self.opened(&state.tables)
+            && let Ok(tables) = open_all(&self.folder, &state.tables, &*self.open)
         {
             self.serve(state.version, state.announcement, state.made, tables);
         }
         Ok(())
-    }
-
-    fn opened(&self, tables: &BTreeMap<String, Object>) -> Result<BTreeMap<String, T>, Error> {
-        let each = tables.iter().map(|(name, object)| {
-            let file = object_file(&self.folder, &object.blake3);
-            Ok((name.clone(), opened(name, &file, &self.open)?))
-        });
-        each.collect()
     }
 
     fn serve(&self, number: u64, announcement: u64, made: Timestamp, tables: BTreeMap<String, T>) {
@@ -159,6 +184,11 @@ impl<T: Opened> Follower<T> {
     /// What is served: hold it for as long as answers must be of one version. None before the first is fetched.
     pub fn current(&self) -> Option<Arc<Version<T>>> {
         self.current.load_full()
+    }
+
+    /// Where its versions are kept.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The repository.
@@ -182,6 +212,7 @@ impl<T: Opened> Follower<T> {
 
     /// Looks for news once, and switches to it. Whatever fails, what is served stays.
     pub async fn look(&self) -> Result<Looked, Error> {
+        let _turn = self.claim.looking.lock().await;
         let looked = self.try_look().await;
         let mut status = self.lock();
         match &looked {
@@ -241,7 +272,7 @@ impl<T: Opened> Follower<T> {
             return Err(Error::Refused(refusals));
         }
         self.fetch(&manifest).await?;
-        let tables = self.opened(&manifest.tables)?;
+        let tables = self.opened(&manifest).await?;
         for (name, table) in &tables {
             let (found, said) = (table.facts(), &manifest.tables[name].facts);
             if found != *said {
@@ -251,7 +282,9 @@ impl<T: Opened> Follower<T> {
         }
         if head.kind == Kind::Publish {
             let none = BTreeMap::new();
-            let asked = self.rules.of_tables(&tables, &none, &manifest.allowed);
+            let parent = current.filter(|current| Some(current.number) == manifest.parent);
+            let before = parent.map_or(&none, |parent| &parent.tables);
+            let asked = self.rules.of_tables(&tables, before, &manifest.allowed);
             let refusals = asked.map_err(|(table, cause)| Error::Table { table, cause })?;
             if !refusals.is_empty() {
                 return Err(Error::Refused(refusals));
@@ -272,6 +305,14 @@ impl<T: Opened> Follower<T> {
         self.serve(manifest.number, head.number, manifest.made, tables);
         self.forget(folder.state());
         Ok(())
+    }
+
+    /// Opens the tables of a version, whose objects are in the folder; others are served meanwhile.
+    async fn opened(&self, manifest: &Manifest) -> Result<BTreeMap<String, T>, Error> {
+        let (folder, tables) = (self.folder.clone(), manifest.tables.clone());
+        let open = self.open.clone();
+        let opened = spawn_blocking(move || open_all(&folder, &tables, &*open)).await;
+        opened.map_err(|error| Error::File { file: self.folder.clone(), cause: error.into() })?
     }
 
     /// What the rules of this reader refuse of a version that is new; what was served before is not asked again.
@@ -366,4 +407,16 @@ impl<T: Opened> Follower<T> {
         let wait = poll.saturating_mul(1 << failures).min(WAIT_MAX.max(poll));
         wait.mul_f64(0.8 + 0.4 * fastrand::f64())
     }
+}
+
+fn open_all<T>(
+    folder: &Path,
+    tables: &BTreeMap<String, Object>,
+    open: impl Fn(&Path) -> Result<T, String>,
+) -> Result<BTreeMap<String, T>, Error> {
+    let each = tables.iter().map(|(name, object)| {
+        let file = object_file(folder, &object.blake3);
+        Ok((name.clone(), opened(name, &file, &open)?))
+    });
+    each.collect()
 }

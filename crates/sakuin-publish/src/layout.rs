@@ -25,6 +25,10 @@ pub(crate) fn version(number: u64) -> String {
     format!("{VERSIONS}/{number:020}.json")
 }
 
+pub(crate) fn channel(name: &str) -> String {
+    format!("{CHANNELS}/{name}")
+}
+
 pub(crate) fn announcement(channel: &str, number: u64) -> String {
     format!("{CHANNELS}/{channel}/{number:020}.json")
 }

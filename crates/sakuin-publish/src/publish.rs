@@ -6,15 +6,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use futures_util::future::try_join_all;
 use jiff::Timestamp;
+use tokio::time::sleep;
 
 use crate::{
+    collect::COLLECTING_MAX,
     error::Error,
     layout::{self, FORMAT},
-    manifest::{Announcement, Kind, Manifest, Object, read, write},
+    manifest::{Announcement, Kind, Manifest, Object, write},
     repository::{Repository, check_channel, nonce},
     rules::{ALLOWABLE, Opened, Rules},
-    store::{Created, hash},
+    store::hash,
 };
 
 /// What is to be published, and how.
@@ -40,9 +43,10 @@ pub struct Published {
     pub version: u64,
     /// What was announced.
     pub announcement: Announcement,
-    /// Whether the channel served the very same already, so that nothing was done.
+    /// Whether the channel served the very same already, so that nothing was announced.
     pub is_unchanged: bool,
-    /// Tables that were uploaded, and those whose objects were there.
+    /// Tables that were uploaded, and those whose objects were there. Of what is unchanged, objects that had gone are
+    /// uploaded again.
     pub uploaded: Vec<String>,
     /// See `uploaded`.
     pub reused: Vec<String>,
@@ -56,12 +60,11 @@ pub enum Step<'s> {
     Checking(&'s str),
     /// So many more bytes of a table, of so many, are uploaded.
     Uploading(&'s str, u64, u64),
+    /// A collection is under way that may take an object of the version, and comes to its end.
+    Waiting,
     /// Everything is there, and is announced.
     Announcing,
 }
-
-/// How often another's version is stepped over.
-const ATTEMPTS_MAX: u64 = 100;
 
 impl Repository {
     /// Publishes a version of all the repository's tables: those of `files` are new, and no others are left.
@@ -84,15 +87,10 @@ impl Repository {
         if let (Some(head), Some(parent)) = (&head, &parent)
             && parent.tables == objects
         {
-            let reused = objects.into_keys().collect();
+            let uploaded = self.complete(publication, &objects, &told).await?;
+            let reused = objects.into_keys().filter(|name| !uploaded.contains(name)).collect();
             let (version, announcement) = (head.version, head.clone());
-            return Ok(Published {
-                version,
-                announcement,
-                is_unchanged: true,
-                uploaded: Vec::new(),
-                reused,
-            });
+            return Ok(Published { version, announcement, is_unchanged: true, uploaded, reused });
         }
         let mut manifest = Manifest {
             format: FORMAT,
@@ -106,41 +104,62 @@ impl Repository {
         };
         self.refuse(publication, &manifest, parent.as_ref(), &tables, &open).await?;
         drop(tables);
-        let mut uploaded = Vec::new();
-        let mut reused = Vec::new();
-        for (name, object) in &manifest.tables {
-            let (at, bytes) = (layout::object(&object.blake3), object.facts.bytes);
-            let is_there = match &parent {
-                Some(parent)
-                    if parent.tables.values().any(|other| other.blake3 == object.blake3) =>
-                {
-                    true
-                }
-                _ => self.store.length(&at).await? == Some(bytes),
-            };
-            if is_there {
-                reused.push(name.clone());
-                continue;
-            }
-            let told = |sent| told(Step::Uploading(name, sent, bytes));
-            let sent = self.store.upload(&at, &publication.files[name], told).await;
-            // A reply may be lost. What has this name is these bytes, and a store has all of them or none.
-            if let Err(error) = sent
-                && !matches!(self.store.length(&at).await, Ok(Some(length)) if length == bytes)
-            {
-                return Err(error);
-            }
-            uploaded.push(name.clone());
+        let uploaded = self.complete(publication, &manifest.tables, &told).await?;
+        let hash = self.write_manifest(&mut manifest).await?;
+        if self.is_being_collected(&manifest).await? {
+            told(Step::Waiting);
+            sleep(COLLECTING_MAX).await;
+            self.complete(publication, &manifest.tables, &told).await?;
         }
         told(Step::Announcing);
-        let hash = self.write_manifest(&mut manifest).await?;
         let after = head.map_or(0, |head| head.number);
         let version = (manifest.number, hash);
         let announcement = self
             .announce(&publication.channel, after, version, Kind::Publish, &publication.by, None)
             .await?;
         let version = manifest.number;
+        let reused = manifest.tables.into_keys().filter(|name| !uploaded.contains(name)).collect();
         Ok(Published { version, announcement, is_unchanged: false, uploaded, reused })
+    }
+
+    /// Sends the objects that are not there; returns their tables.
+    async fn complete(
+        &self,
+        publication: &Publication,
+        tables: &BTreeMap<String, Object>,
+        told: &(impl Fn(Step<'_>) + Sync),
+    ) -> Result<Vec<String>, Error> {
+        let asked = tables.iter().map(async |(name, object)| {
+            Ok::<_, Error>((!self.is_there(object).await?).then(|| name.clone()))
+        });
+        let missing: Vec<String> = try_join_all(asked).await?.into_iter().flatten().collect();
+        for name in &missing {
+            self.send(publication, name, &tables[name], told).await?;
+        }
+        Ok(missing)
+    }
+
+    /// Sends a table's file.
+    async fn send(
+        &self,
+        publication: &Publication,
+        name: &str,
+        object: &Object,
+        told: &(impl Fn(Step<'_>) + Sync),
+    ) -> Result<(), Error> {
+        let (at, bytes) = (layout::object(&object.blake3), object.facts.bytes);
+        let told = |sent| told(Step::Uploading(name, sent, bytes));
+        let Err(error) = self.store.upload(&at, &publication.files[name], told).await else {
+            return Ok(());
+        };
+        // A reply may be lost. What has this name is these bytes, and a store has all of them or none.
+        if self.is_there(object).await.unwrap_or(false) { Ok(()) } else { Err(error) }
+    }
+
+    /// Whether an object is there: a run that was killed has left it, or another version has it.
+    async fn is_there(&self, object: &Object) -> Result<bool, Error> {
+        let found = self.store.stat(&layout::object(&object.blake3)).await?;
+        Ok(found.is_some_and(|found| found.bytes == object.facts.bytes))
     }
 
     /// Applies the rules; those that ask questions need the tables of before.
@@ -185,20 +204,14 @@ impl Repository {
                 return Ok(hash);
             }
         }
-        for number in newest + 1..=newest + ATTEMPTS_MAX {
-            manifest.number = number;
-            let bytes = write(manifest);
-            let name = layout::version(number);
-            match self.store.create(&name, &bytes).await? {
-                Created::Ours => return Ok(blake3::hash(&bytes).to_hex().to_string()),
-                // Another's version, perhaps of another channel: theirs is that number, and the next may be ours.
-                Created::Taken(bytes) => drop(read::<Manifest>(&name, number, &bytes)?),
-            }
-        }
-        Err(Error::Channel {
-            channel: "versions".to_owned(),
-            what: format!("grown by more than {ATTEMPTS_MAX} meanwhile"),
-        })
+        let (number, bytes) = self
+            .create_next(layout::version, newest, |number| {
+                manifest.number = number;
+                write(manifest)
+            })
+            .await?;
+        manifest.number = number;
+        Ok(blake3::hash(&bytes).to_hex().to_string())
     }
 }
 
@@ -235,7 +248,7 @@ async fn objects<T: Opened>(
 pub(crate) fn opened<T>(
     table: &str,
     file: &Path,
-    open: &impl Fn(&Path) -> Result<T, String>,
+    open: impl Fn(&Path) -> Result<T, String>,
 ) -> Result<T, Error> {
     open(file).map_err(|cause| Error::Table { table: table.to_owned(), cause })
 }

@@ -1,8 +1,9 @@
 //! A repository: its versions and channels, and the one way in which either grows.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use jiff::Timestamp;
+use object_store::ObjectStore;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -31,6 +32,9 @@ pub struct Versions {
     pub pins: BTreeMap<u64, String>,
 }
 
+/// How often another's number is stepped over.
+const ATTEMPTS_MAX: u64 = 100;
+
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Pin {
     pub(crate) why: String,
@@ -44,6 +48,12 @@ impl Repository {
     /// [`Error::Url`]
     pub fn open(url: &str) -> Result<Repository, Error> {
         Ok(Repository { store: Store::open(url)?, url: url.trim_end_matches('/').to_owned() })
+    }
+
+    /// A repository at the root of a store that is set up already: in memory, or with credentials of its own. The
+    /// address is what messages and followers' folders call it.
+    pub fn with_store(store: Arc<dyn ObjectStore>, url: &str) -> Repository {
+        Repository { store: Store::of(store), url: url.to_owned() }
     }
 
     /// Its address.
@@ -80,15 +90,15 @@ impl Repository {
     /// The last number of a channel, by doubling steps and then by halves; it needs no right to list.
     async fn newest(&self, channel: &str, known: u64) -> Result<u64, Error> {
         let is_there = async |number| {
-            match self.store.has(&layout::announcement(channel, number)).await {
+            match self.store.stat(&layout::announcement(channel, number)).await {
                 // So S3 says of what is not there to whoever may not list: if what is there is answered, nothing is.
                 Err(Error::Store { is_denied: true, .. })
                     if known > 0
-                        && self.store.has(&layout::announcement(channel, known)).await.is_ok() =>
+                        && self.store.stat(&layout::announcement(channel, known)).await.is_ok() =>
                 {
                     Ok(false)
                 }
-                found => found,
+                found => found.map(|found| found.is_some()),
             }
         };
         let (mut there, mut step) = (known, 1);
@@ -160,8 +170,7 @@ impl Repository {
     pub(crate) async fn channels(&self) -> Result<Vec<String>, Error> {
         let listed = self.store.list(layout::CHANNELS).await?;
         let mut names: Vec<String> =
-            listed.iter().filter_map(|one| one.name.split('/').nth(1)).map(str::to_owned).collect();
-        names.sort();
+            listed.keys().filter_map(|name| name.split('/').nth(1)).map(str::to_owned).collect();
         names.dedup();
         Ok(names)
     }
@@ -169,10 +178,27 @@ impl Repository {
     /// The numbers of the files of a folder, in order.
     pub(crate) async fn numbers(&self, folder: &str) -> Result<Vec<u64>, Error> {
         let listed = self.store.list(folder).await?;
-        let mut numbers: Vec<u64> =
-            listed.iter().filter_map(|one| layout::number(&one.name)).collect();
+        let mut numbers: Vec<u64> = listed.keys().filter_map(|name| layout::number(name)).collect();
         numbers.sort_unstable();
         Ok(numbers)
+    }
+
+    /// Writes something under the first number after `newest` that nobody has taken; returns both. A number that another
+    /// takes meanwhile is theirs, and the next may be ours.
+    pub(crate) async fn create_next(
+        &self,
+        name: fn(u64) -> String,
+        newest: u64,
+        mut written: impl FnMut(u64) -> Vec<u8>,
+    ) -> Result<(u64, Vec<u8>), Error> {
+        for number in newest + 1..=newest + ATTEMPTS_MAX {
+            let bytes = written(number);
+            if let Created::Ours = self.store.create(&name(number), &bytes).await? {
+                return Ok((number, bytes));
+            }
+        }
+        let cause = format!("{ATTEMPTS_MAX} others were faster");
+        Err(Error::Store { doing: "writing", name: name(newest + 1), cause, is_denied: false })
     }
 
     /// Appends an announcement to a channel whose last one is number `after`.

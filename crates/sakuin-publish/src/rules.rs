@@ -1,11 +1,11 @@
 //! What a version must be like before it is announced, and before it is served.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs, path::Path, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    error::Refusal,
+    error::{Error, Refusal},
     manifest::{Manifest, Object},
 };
 
@@ -41,6 +41,28 @@ pub struct Query {
     pub table: String,
     /// The key.
     pub key: Vec<u8>,
+}
+
+impl FromStr for Query {
+    type Err = Error;
+
+    /// Reads `TABLE=KEY`.
+    fn from_str(text: &str) -> Result<Query, Error> {
+        let (table, key) = text.split_once('=').ok_or_else(|| Error::Query(text.to_owned()))?;
+        Ok(Query { table: table.to_owned(), key: key.into() })
+    }
+}
+
+impl Query {
+    /// Reads a file of queries, `TABLE=KEY` a line; empty lines are nothing.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::Query`]
+    pub fn read(file: &Path) -> Result<Vec<Query>, Error> {
+        let text = fs::read_to_string(file)
+            .map_err(|cause| Error::File { file: file.to_owned(), cause })?;
+        text.lines().filter(|line| !line.trim().is_empty()).map(str::parse).collect()
+    }
 }
 
 /// What is refused.

@@ -1,19 +1,21 @@
 //! What is asked of an object store, and what its answers prove.
 
 use std::{
+    collections::BTreeMap,
     fs,
     io::{self, Read},
+    ops::Range,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use object_store::{
-    Error as StoreError, ObjectStore, ObjectStoreExt, PutMode, PutPayload, local::LocalFileSystem,
-    path::Path as Name,
+    Error as StoreError, GetOptions, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    PutMode, PutPayload, local::LocalFileSystem, path::Path as Name,
 };
 use tokio::{task::spawn_blocking, time::timeout};
 use url::Url;
@@ -25,7 +27,8 @@ pub(crate) const PART_BYTES: u64 = 8 << 20;
 pub(crate) const PARTS_AT_ONCE: usize = 4;
 /// Whatever is read whole is no longer.
 const READ_BYTES_MAX: u64 = 16 << 20;
-/// Whatever is short is answered within this time, and a part of what is long within the other.
+/// Whatever is short is answered within this time; of what is long, something comes within it, and a part within the
+/// other.
 const SHORT: Duration = Duration::from_secs(30);
 const LONG: Duration = Duration::from_secs(300);
 
@@ -48,12 +51,18 @@ pub(crate) enum Created {
     Taken(Bytes),
 }
 
-/// A name in a store.
-pub(crate) struct Listed {
-    pub(crate) name: String,
+/// What a store says of an object.
+pub(crate) struct Stat {
     pub(crate) bytes: u64,
+    /// When it was written, by the store's clock.
     pub(crate) modified: SystemTime,
     pub(crate) tag: Option<String>,
+}
+
+impl From<ObjectMeta> for Stat {
+    fn from(meta: ObjectMeta) -> Stat {
+        Stat { bytes: meta.size, modified: meta.last_modified.into(), tag: meta.e_tag }
+    }
 }
 
 impl Store {
@@ -68,8 +77,7 @@ impl Store {
                 made.map_err(|cause| Error::File { file: folder.clone(), cause })?;
                 let store = LocalFileSystem::new_with_prefix(&folder)
                     .map_err(|error| wrong(error.to_string()))?;
-                let store: Arc<dyn ObjectStore> = Arc::new(store.with_fsync(true));
-                Ok(Store { short: store.clone(), long: store, root: Name::default() })
+                Ok(Store::of(Arc::new(store.with_fsync(true))))
             }
             #[cfg(any(feature = "s3", feature = "gcs", feature = "azure"))]
             scheme @ ("s3" | "gs" | "az") => {
@@ -81,6 +89,11 @@ impl Store {
             }
             other => Err(wrong(format!("`{other}` is no store that this program knows"))),
         }
+    }
+
+    /// A store that somebody has set up.
+    pub(crate) fn of(store: Arc<dyn ObjectStore>) -> Store {
+        Store { short: store.clone(), long: store, root: Name::default() }
     }
 
     /// The same with a connection for whatever is under way: of many files, the bytes that a single new connection may
@@ -109,15 +122,10 @@ impl Store {
         }
     }
 
-    /// Whether there is such an object.
-    pub(crate) async fn has(&self, name: &str) -> Result<bool, Error> {
-        Ok(self.length(name).await?.is_some())
-    }
-
-    /// How long an object is; none if there is none.
-    pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, Error> {
+    /// What the store says of an object; none if there is none.
+    pub(crate) async fn stat(&self, name: &str) -> Result<Option<Stat>, Error> {
         match within(SHORT, self.short.head(&self.at(name))).await {
-            Ok(found) => Ok(Some(found.size)),
+            Ok(found) => Ok(Some(Stat::from(found))),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(failed("looking for", name, &error)),
         }
@@ -222,7 +230,7 @@ impl Store {
                 let range = start..(start + PART_BYTES).min(length);
                 let at = &at;
                 async move {
-                    let got = within(LONG, self.long.get_range(at, range.clone())).await;
+                    let got = within(LONG, self.range(at, range.clone())).await;
                     (range, got)
                 }
             })
@@ -243,21 +251,38 @@ impl Store {
         synced.await.map_err(|error| unwritable(error.into()))?.map_err(unwritable)
     }
 
-    /// Everything below a folder.
-    pub(crate) async fn list(&self, folder: &str) -> Result<Vec<Listed>, Error> {
+    /// A part of an object, or more than that if the store sends more. Gives up once nothing comes any more.
+    async fn range(&self, at: &Name, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let length = (range.end - range.start) as usize;
+        let options = GetOptions::new().with_range(Some(range));
+        let got = within(SHORT, self.long.get_opts(at, options)).await?;
+        let GetResultPayload::Stream(mut chunks) = got.payload else { return got.bytes().await };
+        let mut bytes = BytesMut::with_capacity(length);
+        while let Some(chunk) = within(SHORT, chunks.try_next()).await? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > length {
+                break;
+            }
+        }
+        Ok(bytes.freeze())
+    }
+
+    /// Everything below a folder, by name.
+    pub(crate) async fn list(&self, folder: &str) -> Result<BTreeMap<String, Stat>, Error> {
         let below = self.at(folder);
         let prefix = Some(&below).filter(|below| below.parts().next().is_some());
         let skipped = self.root.parts().count();
-        let listed = self.short.list(prefix).map_ok(|meta| Listed {
-            name: meta.location.parts().skip(skipped).collect::<Name>().to_string(),
-            bytes: meta.size,
-            modified: meta.last_modified.into(),
-            tag: meta.e_tag,
-        });
-        let all = within(LONG, listed.try_collect()).await;
-        match all {
-            Err(StoreError::NotFound { .. }) => Ok(Vec::new()),
-            all => all.map_err(|error| failed("listing", folder, &error)),
+        let mut listed = self.short.list(prefix);
+        let mut all = BTreeMap::new();
+        loop {
+            match within(SHORT, listed.try_next()).await {
+                Ok(Some(meta)) => {
+                    let name: Name = meta.location.parts().skip(skipped).collect();
+                    all.insert(name.to_string(), Stat::from(meta));
+                }
+                Ok(None) | Err(StoreError::NotFound { .. }) => return Ok(all),
+                Err(error) => return Err(failed("listing", folder, &error)),
+            }
         }
     }
 

@@ -129,7 +129,7 @@ async fn before(store: &Store) -> Result<(Index, There), Error> {
     let (index, listed) = futures_util::future::join(store.read(INDEX), store.list("")).await;
     // One that cannot be read is as good as none.
     let index = index?.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    let there = listed?.into_iter().map(|one| (one.name, (one.bytes, one.tag)));
+    let there = listed?.into_iter().map(|(name, stat)| (name, (stat.bytes, stat.tag)));
     Ok((index, there.collect()))
 }
 

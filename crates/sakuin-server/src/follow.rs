@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use sakuin::Follower;
 use sakuin_publish::Looked;
 use tokio_util::sync::CancellationToken;
@@ -15,31 +16,36 @@ use crate::state::State;
 /// A reload that begins or ends following is seen after this time at most.
 const LOOK_AT_CONFIG: Duration = Duration::from_secs(1);
 
-/// Follows what is configured until the server has ended.
+/// Follows what is configured until the server has ended. Of one repository there is one look at a time, and none waits
+/// for another's.
 pub(crate) async fn run(state: &Arc<State>, ended: &CancellationToken) {
-    let mut due: HashMap<String, Instant> = HashMap::new();
+    // When each is asked next; none while it is.
+    let mut due: HashMap<String, Option<Instant>> = HashMap::new();
+    let mut looks = FuturesUnordered::new();
     loop {
-        let followed = followed(state);
-        due.retain(|name, _| followed.iter().any(|(other, ..)| other == name));
         let now = Instant::now();
-        let asked =
-            followed.iter().filter(|(name, ..)| due.get(name).is_none_or(|due| *due <= now));
-        let looks = asked.map(|(name, follower, poll)| async move {
-            let is_new = look(name, follower).await;
-            (name.clone(), Instant::now() + follower.wait(*poll), is_new)
-        });
-        let mut is_new = false;
-        for (name, next, news) in futures_util::future::join_all(looks).await {
-            due.insert(name, next);
-            is_new |= news;
+        let followed = followed(state);
+        due.retain(|name, due| due.is_none() || followed.iter().any(|(other, ..)| other == name));
+        for (name, follower, poll) in followed {
+            let due = due.entry(name.clone()).or_insert(Some(now));
+            if due.is_some_and(|due| due <= now) {
+                *due = None;
+                looks.push(async move {
+                    let is_new = look(&name, &follower).await;
+                    (name, Instant::now() + follower.wait(poll), is_new)
+                });
+            }
         }
-        if is_new && let Err(error) = state.follow() {
-            tracing::error!("what was followed is not served: {}", error.chain());
-        }
-        let next = due.values().min().copied().unwrap_or_else(|| Instant::now() + LOOK_AT_CONFIG);
-        let wait = next.saturating_duration_since(Instant::now()).min(LOOK_AT_CONFIG);
+        let next = due.values().flatten().min().copied().unwrap_or(now + LOOK_AT_CONFIG);
+        let wait = next.saturating_duration_since(now).min(LOOK_AT_CONFIG);
         tokio::select! {
             () = ended.cancelled() => return,
+            Some((name, next, is_new)) = looks.next() => {
+                due.insert(name, Some(next));
+                if is_new && let Err(error) = state.follow() {
+                    tracing::error!("what was followed is not served: {}", error.chain());
+                }
+            }
             () = tokio::time::sleep(wait) => {}
         }
     }

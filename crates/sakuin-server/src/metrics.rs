@@ -200,7 +200,7 @@ impl Server {
     fn repositories(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let serving = self.0.serving.load();
         let now = Timestamp::now();
-        let seconds = |since: Timestamp| now.duration_since(since).as_secs();
+        let seconds = |since: Timestamp| now.duration_since(since).as_secs().max(0);
         let rows: Vec<_> = serving
             .lookup
             .tables()

@@ -180,8 +180,26 @@ pub struct Repository {
     pub poll: Duration,
     /// Versions that stay on the disk.
     pub keep: usize,
+    /// What is refused.
+    pub limits: Limits,
+}
+
+/// What is refused of a version, whatever who published it thinks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
     /// The longest table that is fetched.
     pub max_bytes: Option<usize>,
+    /// The least number of keys of each table.
+    pub min_keys: u64,
+    /// How much a table may lose, in hundredths.
+    pub shrink: u64,
+    /// How much it may gain.
+    pub growth: u64,
+    /// Keys that must be there, `TABLE=KEY`.
+    pub must_have: Vec<String>,
+    /// A file of queries, which must find much the same as in the version before.
+    pub rehearse: Option<PathBuf>,
 }
 
 impl Table {

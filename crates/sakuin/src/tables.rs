@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, thread};
 
 use sakuin_live::{Schema, Store};
-use sakuin_publish::{Rules, Version};
+use sakuin_publish::{Query, Rules, Version};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::{
     Cached, Config, Live, OpenError, Packed, Repository, Table,
-    config::{self, CachedTable, LiveStore, PackedSource},
+    config::{self, CachedTable, Limits, LiveStore, PackedSource},
     origin::Origins,
     repository::PackedFile,
 };
@@ -192,12 +192,12 @@ impl Tables {
     fn followers(&self, config: &Config) -> Result<Followers, OpenError> {
         let mut followers = BTreeMap::new();
         for (name, described) in &config.repositories {
-            let before = self.followers.get(name);
-            let follower =
-                match before.filter(|_| self.config.repositories.get(name) == Some(described)) {
-                    Some(before) => before.clone(),
-                    None => Arc::new(follower(name, described)?),
-                };
+            let before = self.followers.values().find(|one| one.folder() == described.directory);
+            let is_same = self.config.repositories.get(name) == Some(described);
+            let follower = match before.filter(|_| is_same) {
+                Some(unchanged) => unchanged.clone(),
+                None => Arc::new(follower(name, described, before)?),
+            };
             followers.insert(name.clone(), follower);
         }
         Ok(followers)
@@ -371,19 +371,24 @@ impl Tables {
 }
 
 /// Follows a repository. If nothing of it is here yet, its newest version is fetched first.
-fn follower(name: &str, described: &config::Repository) -> Result<Follower, OpenError> {
+fn follower(
+    name: &str,
+    described: &config::Repository,
+    before: Option<&Arc<Follower>>,
+) -> Result<Follower, OpenError> {
     let refused = |error: sakuin_publish::Error| OpenError::Repository {
         repository: name.to_owned(),
         cause: error.to_string(),
         hint: error.hint(),
     };
     let store = sakuin_publish::Repository::open(&described.url).map_err(refused)?;
-    let mut rules = Rules::default();
-    rules.max_bytes = described.max_bytes.map(|most| most as u64);
+    let rules = rules(&described.limits).map_err(refused)?;
     let (channel, directory) = (&described.channel, &described.directory);
-    let follower =
-        Follower::open(store, channel, directory, rules, described.keep, PackedFile::open)
-            .map_err(refused)?;
+    let follower = match before {
+        Some(before) => before.reopen(store, channel, rules, described.keep),
+        None => Follower::open(store, channel, directory, rules, described.keep, PackedFile::open),
+    };
+    let follower = follower.map_err(refused)?;
     if follower.current().is_none() {
         // On a thread of its own, since whoever opens tables may be in async code, which must not wait.
         let looked = thread::scope(|scope| {
@@ -396,6 +401,17 @@ fn follower(name: &str, described: &config::Repository) -> Result<Follower, Open
         looked?;
     }
     Ok(follower)
+}
+
+fn rules(limits: &Limits) -> Result<Rules, sakuin_publish::Error> {
+    let mut rules = Rules::default();
+    rules.max_bytes = limits.max_bytes.map(|most| most as u64);
+    rules.min_keys = limits.min_keys;
+    (rules.shrink, rules.growth) = (limits.shrink as f64 / 100.0, limits.growth as f64 / 100.0);
+    rules.must_have =
+        limits.must_have.iter().map(|query| query.parse()).collect::<Result<_, _>>()?;
+    rules.rehearse = limits.rehearse.as_deref().map_or(Ok(Vec::new()), Query::read)?;
+    Ok(rules)
 }
 
 /// A table of the version that is followed.

@@ -29,15 +29,6 @@ fn settings_are_packed_as_their_readme_says() {
 }
 
 #[test]
-fn versions_are_followed_as_their_readme_says() {
-    let bucket = tempfile::tempdir().unwrap();
-    let bucket = bucket.path().display().to_string();
-    let mut readme = Readme::of("shop", &[("/tmp/shop", &bucket), ("\"1s\"", "\"20ms\"")]);
-    readme.replace_all("/tmp/shop", &bucket);
-    readme.run();
-}
-
-#[test]
 fn contacts_are_kept_as_their_readme_says() {
     Readme::of("contacts", &[]).run();
 }

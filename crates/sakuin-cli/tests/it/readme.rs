@@ -60,6 +60,11 @@ impl Readme {
         }
     }
 
+    /// Adds variables to the environment of every command.
+    pub(crate) fn environment(&mut self, variables: &[(String, String)]) {
+        self.environment.extend_from_slice(variables);
+    }
+
     /// Runs every command and compares what it prints.
     pub(crate) fn run(&mut self) {
         for Step { command, output } in std::mem::take(&mut self.steps) {

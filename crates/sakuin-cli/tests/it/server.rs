@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpStream},
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
     time::Duration,
 };
 
@@ -43,6 +43,12 @@ impl Server {
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().trim_start_matches("http://").split('/').next().unwrap();
         Server { address: address.parse().unwrap(), child }
+    }
+
+    /// Has it read its configuration again.
+    pub(crate) fn reload(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
     }
 
     /// Asks once, on a connection of its own.

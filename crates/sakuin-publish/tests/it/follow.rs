@@ -226,3 +226,83 @@ async fn what_is_in_the_folder_and_broken_is_fetched_again() {
     let follower = shop.follow("here");
     assert_eq!(follower.look().await.unwrap(), Looked::Switched(1));
 }
+
+#[tokio::test]
+async fn readers_rehearse_against_what_they_serve() {
+    let shop = shop();
+    shop.publish(&[("words", &lines(100, "1"))]).await.unwrap();
+    let mut rules = Rules::default();
+    rules.rehearse = (0..100).map(|at| query("words", &format!("key{at}"))).collect();
+    let follower = shop.follow_by("here", rules);
+    follower.look().await.unwrap();
+    shop.publish(&[("words", &lines(100, "2"))]).await.unwrap();
+    let error = follower.look().await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "refused: table `words`: 100 of 100 queries find something else (rehearse)"
+    );
+    assert_eq!(follower.current().unwrap().number, 1);
+    // What the refused one led to is compared with it, and not with what is served.
+    shop.publish(&[("words", &lines(100, "3"))]).await.unwrap();
+    assert_eq!(follower.look().await.unwrap(), Looked::Switched(3));
+}
+
+#[tokio::test]
+async fn what_has_no_room_is_not_begun() {
+    let shop = shop();
+    shop.publish(&[("words", "a=1\n")]).await.unwrap();
+    let follower = shop.follow("here");
+    follower.look().await.unwrap();
+    /// A table that says to be longer than any disk.
+    struct Huge(Lines);
+    impl Opened for Huge {
+        fn facts(&self) -> Facts {
+            Facts { bytes: 1 << 60, ..self.0.facts() }
+        }
+
+        fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, String> {
+            self.0.get(key)
+        }
+
+        fn each(&self, take: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), String> {
+            self.0.each(take)
+        }
+    }
+    let mut huge = shop.publication(&[("words", "a=2\n")]);
+    huge.allow.insert("growth".to_owned(), "it is meant so".to_owned());
+    let open = |file: &Path| Lines::open(file).map(Huge);
+    shop.repository.publish(&huge, open, |_| ()).await.unwrap();
+    let error = follower.look().await.unwrap_err();
+    assert!(matches!(error, Error::DiskFull { need, .. } if need == 1 << 60), "{error}");
+    assert_eq!(value(&follower, "a").as_deref(), Some("1"));
+    assert_eq!(follower.status().failures, 1);
+    assert_eq!(fs::read_dir(shop.path("here/objects")).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn another_clock_changes_nothing() {
+    let shop = shop();
+    shop.publish(&[("words", "a=1\n")]).await.unwrap();
+    // Whoever publishes has a clock that is a century ahead, or behind.
+    for (number, year) in [(2, "2126"), (3, "1926")] {
+        shop.publish(&[("words", &format!("a={number}\n"))]).await.unwrap();
+        let manifest = shop.path(&format!("bucket/versions/{number:020}.json"));
+        let announcement = shop.path(&format!("bucket/channels/stable/{number:020}.json"));
+        let other_year = |file: &Path| {
+            let text = fs::read_to_string(file).unwrap();
+            let at = text.find("\"made\": \"").unwrap() + 9;
+            let text = format!("{}{year}{}", &text[..at], &text[at + 4..]);
+            fs::write(file, &text).unwrap();
+            text
+        };
+        let before = blake3::hash(&fs::read(&manifest).unwrap()).to_hex();
+        let after = blake3::hash(other_year(&manifest).as_bytes()).to_hex();
+        let announced = other_year(&announcement).replace(before.as_str(), after.as_str());
+        fs::write(&announcement, announced).unwrap();
+        let follower = shop.follow("here");
+        assert_eq!(follower.look().await.unwrap(), Looked::Switched(number));
+        assert!(follower.current().unwrap().made.to_string().starts_with(year));
+        assert_eq!(follower.look().await.unwrap(), Looked::Unchanged);
+    }
+    assert_eq!(shop.repository.collect(true).await.unwrap().deletions, []);
+}

@@ -5,6 +5,10 @@
 
 /// What is deleted, and what stays.
 mod collect;
+/// Killed, refused, lost, silent: at any request, and in any order.
+mod faults;
+/// A store that fails on demand.
+mod faulty;
 /// Followers: news, refusals, damage, a store that is away.
 mod follow;
 /// Publishing: rules, races, what a killed run leaves.
@@ -16,6 +20,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use sakuin_publish::{

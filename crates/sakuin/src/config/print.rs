@@ -11,8 +11,8 @@ use sakuin_cache::{Options, Rate};
 use sakuin_live::{IndexKind, Schema, Type};
 
 use super::{
-    Ask, CachedTable, Coherence, Config, Http, LiveStore, Origin, PackedSource, Repository, Sql,
-    Table, Text,
+    Ask, CachedTable, Coherence, Config, Http, Limits, LiveStore, Origin, PackedSource, Repository,
+    Sql, Table, Text,
 };
 use crate::{KeyRule, Pattern};
 
@@ -87,7 +87,23 @@ impl Display for Repository {
         writeln!(out, "directory = {}", path(&self.directory))?;
         writeln!(out, "poll = {}", time(self.poll))?;
         writeln!(out, "keep = {}", self.keep)?;
-        self.max_bytes.map_or(Ok(()), |most| writeln!(out, "max_bytes = {}", size(most)))
+        self.limits.fmt(out)
+    }
+}
+
+impl Display for Limits {
+    fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+        if let Some(most) = self.max_bytes {
+            writeln!(out, "max_bytes = {}", size(most))?;
+        }
+        writeln!(out, "min_keys = {}", self.min_keys)?;
+        writeln!(out, "shrink = {}", self.shrink)?;
+        writeln!(out, "growth = {}", self.growth)?;
+        if !self.must_have.is_empty() {
+            let queries: Vec<String> = self.must_have.iter().map(|query| quoted(query)).collect();
+            writeln!(out, "must_have = [{}]", queries.join(", "))?;
+        }
+        self.rehearse.as_ref().map_or(Ok(()), |file| writeln!(out, "rehearse = {}", path(file)))
     }
 }
 

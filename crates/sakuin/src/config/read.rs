@@ -8,8 +8,8 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use sakuin_cache::{Lifetimes, Options, Quota, Rate, Strategy};
 
 use super::{
-    Ask, CachedTable, Coherence, Config, Http, Origin, PackedSource, Repository, Sql, Table, Text,
-    live, route,
+    Ask, CachedTable, Coherence, Config, Http, Limits, Origin, PackedSource, Repository, Sql,
+    Table, Text, live, route,
 };
 use crate::{
     ConfigError, KeyRule, Part, Pattern, Template,
@@ -21,7 +21,19 @@ const HTTP_KEYS: [&str; 7] =
 const SQL_KEYS: [&str; 3] = ["sql", "pool", "timeout"];
 const RATE_KEYS: [&str; 4] = ["per_second", "burst", "per_day", "state"];
 const PACKED_KEYS: [&str; 4] = ["kind", "file", "repository", "route"];
-const REPOSITORY_KEYS: [&str; 6] = ["url", "channel", "directory", "poll", "keep", "max_bytes"];
+const REPOSITORY_KEYS: [&str; 11] = [
+    "url",
+    "channel",
+    "directory",
+    "poll",
+    "keep",
+    "max_bytes",
+    "min_keys",
+    "shrink",
+    "growth",
+    "must_have",
+    "rehearse",
+];
 const CACHED_KEYS: [&str; 17] = [
     "kind",
     "origin",
@@ -67,6 +79,9 @@ const MAX_WAITERS: usize = 16_384;
 
 const POLL: Duration = Duration::from_secs(5);
 const VERSIONS_KEPT: u64 = 2;
+const MIN_KEYS: u64 = 1;
+const SHRINK: u64 = 20;
+const GROWTH: u64 = 50;
 const TEN_MILLISECONDS: Duration = Duration::from_millis(10);
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -154,14 +169,34 @@ impl Repository {
         });
         let poll = section.setting("poll").map(|poll| poll.duration_in(TEN_MILLISECONDS..=DAY));
         let keep = section.setting("keep").map(|keep| keep.integer(1..=100));
-        let max_bytes = section.setting("max_bytes").map(|most| most.bytes(1..=usize::MAX));
         Ok(Repository {
             url: url.string()?.to_owned(),
             channel: channel.transpose()?.unwrap_or_else(|| "stable".to_owned()),
             directory,
             poll: poll.transpose()?.unwrap_or(POLL),
             keep: keep.transpose()?.unwrap_or(VERSIONS_KEPT) as usize,
+            limits: Limits::of_section(section)?,
+        })
+    }
+}
+
+impl Limits {
+    fn of_section(section: &Section<'_>) -> Result<Limits, ConfigError> {
+        let max_bytes = section.setting("max_bytes").map(|most| most.bytes(1..=usize::MAX));
+        let mut must_have = Vec::new();
+        for query in section.setting("must_have").iter().flat_map(Setting::list) {
+            match query.string()?.contains('=') {
+                true => must_have.push(query.string()?.to_owned()),
+                false => return Err(query.refused("write a table and a key: `words=tokyo`")),
+            }
+        }
+        Ok(Limits {
             max_bytes: max_bytes.transpose()?,
+            min_keys: number(section, "min_keys", 0..=u64::MAX, MIN_KEYS)?,
+            shrink: number(section, "shrink", 0..=100, SHRINK)?,
+            growth: number(section, "growth", 0..=1_000_000, GROWTH)?,
+            must_have,
+            rehearse: section.setting("rehearse").map(|file| file.path()).transpose()?,
         })
     }
 }

@@ -6,47 +6,131 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     process::{Command, Stdio},
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        Arc, Mutex,
+        mpsc::{Receiver, Sender, channel},
     },
     thread,
 };
 
-use super::Process;
+use super::store::Process;
 use crate::tools;
 
-/// Starts the emulator with a bucket `shop`; returns where it is asked. Of every `lost` writes, if not 0, the reply of one
-/// is lost after it was done.
-pub(super) fn start(lost: usize) -> (SocketAddr, Process) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let public = listener.local_addr().unwrap();
-    // It does not tell the port that it is given, so a free one is found for it.
-    let own = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (port, host) = (own.port().to_string(), public.to_string());
-    let mut command = Command::new(tools::built("fake-gcs-server"));
-    command.args(["-scheme", "http", "-host", "127.0.0.1", "-backend", "memory", "-port", &port]);
-    command.args(["-public-host", &host]).stdout(Stdio::null()).stderr(Stdio::null());
-    let process = Process(command.spawn().expect("it is built by `make tools`"));
-    while TcpStream::connect(own).is_err() {
-        thread::yield_now();
-    }
-    let created = ureq::post(format!("http://{own}/storage/v1/b?project=x"))
-        .header("content-type", "application/json")
-        .send(r#"{"name":"shop"}"#);
-    assert_eq!(created.unwrap().status(), 200);
-    thread::spawn(move || {
-        let writes = Arc::new(AtomicUsize::new(0));
-        for client in listener.incoming() {
-            let writes = writes.clone();
-            let is_lost = move || lost > 0 && writes.fetch_add(1, Relaxed) % lost == lost - 1;
-            thread::spawn(move || relay(client.unwrap(), own, is_lost));
+/// The emulator with a bucket `shop`.
+pub(super) struct Emulator {
+    /// Where it is asked.
+    pub(super) address: SocketAddr,
+    script: Arc<Mutex<Script>>,
+    _process: Process,
+}
+
+/// When a request stays without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// Before it is done.
+    Before,
+    /// After it was done.
+    After,
+}
+
+#[derive(Default)]
+struct Script {
+    /// Of so many writes, the reply of one is lost after it was done; none if 0.
+    lost: usize,
+    writes: usize,
+    requests: usize,
+    silence: Option<Silence>,
+}
+
+struct Silence {
+    /// The request that it is about; all if 0.
+    request: usize,
+    moment: Moment,
+    told: Sender<()>,
+}
+
+impl Emulator {
+    pub(super) fn start() -> Emulator {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // It does not tell the port that it is given, so a free one is found for it.
+        let own = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let (port, host) = (own.port().to_string(), address.to_string());
+        let mut command = Command::new(tools::built("fake-gcs-server"));
+        command.args(["-scheme", "http", "-host", "127.0.0.1", "-backend", "memory"]);
+        command.args(["-port", &port, "-public-host", &host]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let process = Process(command.spawn().expect("it is built by `make tools`"));
+        while TcpStream::connect(own).is_err() {
+            thread::yield_now();
         }
-    });
-    (public, process)
+        let created = ureq::post(format!("http://{own}/storage/v1/b?project=x"))
+            .header("content-type", "application/json")
+            .send(r#"{"name":"shop"}"#);
+        assert_eq!(created.unwrap().status(), 200);
+        let script = Arc::new(Mutex::new(Script::default()));
+        let shared = script.clone();
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let script = shared.clone();
+                thread::spawn(move || relay(client.unwrap(), own, &script));
+            }
+        });
+        Emulator { address, script, _process: process }
+    }
+
+    /// Of every so many writes, the reply of one is lost after it was done.
+    pub(super) fn lose_replies(&self, lost: usize) {
+        self.script.lock().unwrap().lost = lost;
+    }
+
+    /// The `request`th request from now on, counted from 1, stays without an answer; it is told when it has come.
+    pub(super) fn silence(&self, request: usize, moment: Moment) -> Receiver<()> {
+        let (told, silent) = channel();
+        let mut script = self.script.lock().unwrap();
+        script.requests = 0;
+        script.silence = Some(Silence { request, moment, told });
+        silent
+    }
+
+    /// No request is answered any more.
+    pub(super) fn silence_all(&self) -> Receiver<()> {
+        self.silence(0, Moment::Before)
+    }
+
+    /// All are answered again.
+    pub(super) fn speak(&self) {
+        self.script.lock().unwrap().silence = None;
+    }
+}
+
+impl Script {
+    /// Whether the request that has come stays without an answer, and when.
+    fn silence(&mut self) -> Option<Moment> {
+        self.requests += 1;
+        let silence = self.silence.as_ref()?;
+        (silence.request == 0 || silence.request == self.requests).then_some(silence.moment)
+    }
+
+    fn tell(&self) {
+        if let Some(silence) = &self.silence {
+            let _ = silence.told.send(());
+        }
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.writes += 1;
+        self.lost > 0 && self.writes % self.lost == 0
+    }
+}
+
+/// Says nothing until the client is gone.
+fn be_silent(mut client: TcpStream, script: &Mutex<Script>) -> Option<()> {
+    script.lock().unwrap().tell();
+    std::io::copy(&mut client, &mut std::io::sink()).ok().map(drop)
 }
 
 /// Answers one request, and says that it is the connection's last.
-fn relay(mut client: TcpStream, own: SocketAddr, is_lost: impl Fn() -> bool) -> Option<()> {
+fn relay(mut client: TcpStream, own: SocketAddr, script: &Mutex<Script>) -> Option<()> {
     let mut reader = BufReader::new(client.try_clone().ok()?);
     let mut head = String::new();
     while !head.ends_with("\r\n\r\n") {
@@ -62,6 +146,10 @@ fn relay(mut client: TcpStream, own: SocketAddr, is_lost: impl Fn() -> bool) -> 
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let target = head.split(' ').nth(1)?;
+    let silence = script.lock().unwrap().silence();
+    if silence == Some(Moment::Before) {
+        return be_silent(client, script);
+    }
     if head.starts_with("PUT ") {
         let name = target.strip_prefix("/shop/")?.replace('/', "%2F");
         let condition =
@@ -83,7 +171,10 @@ fn relay(mut client: TcpStream, own: SocketAddr, is_lost: impl Fn() -> bool) -> 
             Err(ureq::Error::StatusCode(code)) => format!("{code} Refused"),
             Err(_) => return None,
         };
-        if is_lost() {
+        if silence.is_some() {
+            return be_silent(client, script);
+        }
+        if script.lock().unwrap().is_lost() {
             return None;
         }
         let answer = format!("HTTP/1.1 {answer}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
@@ -95,6 +186,10 @@ fn relay(mut client: TcpStream, own: SocketAddr, is_lost: impl Fn() -> bool) -> 
     let asked = format!("{}\r\nconnection: close\r\n\r\n", asked.join("\r\n"));
     upstream.write_all(asked.as_bytes()).ok()?;
     upstream.write_all(&body).ok()?;
+    if silence.is_some() {
+        upstream.read_to_end(&mut Vec::new()).ok()?;
+        return be_silent(client, script);
+    }
     std::io::copy(&mut upstream, &mut client).ok()?;
     Some(())
 }
