@@ -64,7 +64,7 @@ test-python:
 	cd bindings/python && ../../target/python-test/bin/python -m mypy --cache-dir $(CURDIR)/target/mypy \
 	    tests/typed.py $(CURDIR)/examples/settings
 
-tools: target/grpcurl target/fake-gcs-server target/grpc-python target/vdirsyncer target/moto
+tools: target/grpcurl target/fake-gcs-server target/grpc-python target/vdirsyncer target/moto target/azurite
 	@scripts/install build-essential curl sqlite3 postgresql edict enamdict kanjidic chromium chromium-driver fonts-noto-cjk epubcheck litmus
 
 # Clients of gRPC that others wrote: one that asks the server what it serves, and the generator for Python.
@@ -98,6 +98,14 @@ target/moto: $(PUBLISH)/requirements.txt
 	@scripts/install python3-venv
 	test -d $@ || python3 -m venv $@
 	$@/bin/pip install --quiet --requirement $(PUBLISH)/requirements.txt
+	touch $@
+
+# What stands for Azure Blob Storage.
+target/azurite: $(PUBLISH)/azurite/package-lock.json
+	@command -v npm >/dev/null || scripts/install nodejs npm
+	mkdir -p $@
+	cp $(PUBLISH)/azurite/package.json $(PUBLISH)/azurite/package-lock.json $@
+	cd $@ && npm ci --silent --no-audit --no-fund
 	touch $@
 
 # The extension of Ruby, beside the rest of its library; libclang reads Ruby's headers.

@@ -1,10 +1,12 @@
-//! Small files to a store that is far away, sent as teams send them; a large table to a store that is near; a folder of
-//! which little has changed.
+//! Small files to a store that is far away, sent as teams send them; a folder of which little has changed; a large table to
+//! a store that is near; a server that switches versions under load.
 //!
-//! `bench-publish DATE RECORD.jsonl`. The store is one of this program: TLS, HTTP/1.1 and HTTP/2, in memory. The way to it is
+//! `bench-publish DATE RECORD.jsonl [small|large|switch]`. The store is one of this program: TLS, HTTP/1.1 and HTTP/2, in memory. The way to it is
 //! a proxy that holds every byte back, and the first of each connection for the handshake that loopback does not need.
 
+mod large;
 mod store;
+mod switch;
 mod way;
 
 use std::{
@@ -16,13 +18,13 @@ use std::{
 
 use bench_sampler::Sampler;
 use futures_util::{StreamExt, stream};
-use object_store::{ObjectStoreExt, WriteMultipart, local::LocalFileSystem};
 use reqwest::{Certificate, Client};
-use sakuin_publish::{Facts, Opened, Publication, Repository, Rules, upload};
+use sakuin_publish::upload;
 
 const DELAYS: [u64; 3] = [0, 20, 100];
 const AT_ONCE: usize = 64;
-const TABLE_BYTES: usize = 1 << 30;
+/// The command that is built beside.
+const SAKUIN: &str = "../target/release/sakuin";
 
 /// How files are sent, and how often that is measured where it is slow.
 #[derive(Clone, Copy, PartialEq)]
@@ -46,7 +48,10 @@ const WAYS: [(How, &str); 6] = [
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [date, record] = &arguments[..] else { panic!("bench-publish DATE RECORD.jsonl") };
+    let [date, record, part @ ..] = &arguments[..] else {
+        panic!("bench-publish DATE RECORD.jsonl")
+    };
+    let is_wanted = |name: &str| part.first().is_none_or(|part| part == name);
     let mut sampler = Sampler::new("publish", date);
     let folder = tempfile::tempdir().expect("there is room");
     let certificate =
@@ -67,9 +72,16 @@ fn main() {
         .build()
         .expect("threads are there");
     runtime.block_on(async {
-        small_files(&mut sampler, folder.path(), &certificate).await;
-        unchanged(&mut sampler, folder.path()).await;
-        large_table(&mut sampler, folder.path()).await;
+        if is_wanted("small") {
+            small_files(&mut sampler, folder.path(), &certificate).await;
+            unchanged(&mut sampler, folder.path()).await;
+        }
+        if is_wanted("large") {
+            large::measure(&mut sampler, folder.path()).await;
+        }
+        if is_wanted("switch") {
+            switch::measure(&mut sampler, folder.path()).await;
+        }
     });
     fs::write(record, sampler.lines()).expect("the record can be written");
 }
@@ -194,78 +206,4 @@ async fn unchanged(sampler: &mut Sampler, folder: &Path) {
     sampler.samples(row, "%", "sakuin", &[again.bytes as f64 * 100.0 / first.bytes as f64]);
     sampler.samples(row, "%", "all of it", &[100.0]);
     sampler.target(row, 2.0, None);
-}
-
-/// A file that is only as long as a table.
-struct Long(u64);
-
-impl Opened for Long {
-    fn facts(&self) -> Facts {
-        Facts {
-            bytes: self.0,
-            keys: 1,
-            content: "bytes".to_owned(),
-            content_id: self.0.to_string(),
-        }
-    }
-
-    fn get(&self, _: &[u8]) -> Result<Option<Vec<u8>>, String> {
-        Ok(None)
-    }
-
-    fn each(&self, _: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), String> {
-        Ok(())
-    }
-}
-
-async fn large_table(sampler: &mut Sampler, folder: &Path) {
-    let file = folder.join("table");
-    let (mut ours, mut plain) = (Vec::new(), Vec::new());
-    for round in 0..3_u8 {
-        let bytes: Vec<u8> = (0..TABLE_BYTES).map(|at| (at ^ at >> 11) as u8 ^ round).collect();
-        fs::write(&file, &bytes).expect("there is room");
-        drop(bytes);
-        let begun = Instant::now();
-        copy(&file, &folder.join("copied")).await;
-        plain.push(TABLE_BYTES as f64 / 1e6 / begun.elapsed().as_secs_f64());
-        let url = format!("file://{}", folder.join(format!("bucket{round}")).display());
-        let repository = Repository::open(&url).expect("there is room");
-        let publication = Publication {
-            files: BTreeMap::from([("table".to_owned(), file.clone())]),
-            channel: "stable".to_owned(),
-            rules: Rules::default(),
-            allow: BTreeMap::new(),
-            by: "a bench".to_owned(),
-        };
-        let open =
-            |file: &Path| Ok(Long(fs::metadata(file).map_err(|error| error.to_string())?.len()));
-        let begun = Instant::now();
-        repository.publish(&publication, open, |_| ()).await.expect("there is room");
-        ours.push(TABLE_BYTES as f64 / 1e6 / begun.elapsed().as_secs_f64());
-        fs::remove_dir_all(folder.join(format!("bucket{round}"))).expect("it is there");
-    }
-    let row = "a table of 1 GB into a store on the disk: checked, hashed, sent and announced";
-    sampler.samples(row, "MB/s", "sakuin", &ours);
-    sampler.samples(row, "MB/s", "a plain copy through the same client", &plain);
-    sampler.target_least_ratio(row, 0.8, "a plain copy through the same client");
-}
-
-/// A file in parts of 8 MiB, as ours are.
-async fn copy(file: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("there is room");
-    let store = LocalFileSystem::new_with_prefix(to).expect("it is there").with_fsync(true);
-    let upload = store.put_multipart(&"table".into()).await.expect("there is room");
-    let mut write = WriteMultipart::new_with_chunk_size(upload, 8 << 20);
-    let mut file = fs::File::open(file).expect("it is there");
-    let mut buffer = vec![0; 8 << 20];
-    loop {
-        match std::io::Read::read(&mut file, &mut buffer).expect("it is there") {
-            0 => break,
-            count => {
-                write.wait_for_capacity(4).await.expect("there is room");
-                write.write(&buffer[..count]);
-            }
-        }
-    }
-    write.finish().await.expect("there is room");
 }

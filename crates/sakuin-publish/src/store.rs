@@ -61,8 +61,13 @@ pub(crate) struct Stat {
 
 impl From<ObjectMeta> for Stat {
     fn from(meta: ObjectMeta) -> Stat {
-        Stat { bytes: meta.size, modified: meta.last_modified.into(), tag: meta.e_tag }
+        Stat { bytes: meta.size, modified: meta.last_modified.into(), tag: bare(meta.e_tag) }
     }
+}
+
+/// A tag without quotation marks: Azure writes them in some answers and not in others.
+fn bare(tag: Option<String>) -> Option<String> {
+    tag.map(|tag| tag.trim_matches('"').to_owned())
 }
 
 impl Store {
@@ -148,7 +153,7 @@ impl Store {
     /// Writes a short object, whatever was there; returns the store's tag of it.
     pub(crate) async fn put(&self, name: &str, bytes: Bytes) -> Result<Option<String>, Error> {
         let put = within(SHORT, self.short.put(&self.at(name), bytes.into())).await;
-        put.map(|put| put.e_tag).map_err(|error| failed("writing", name, &error))
+        put.map(|put| bare(put.e_tag)).map_err(|error| failed("writing", name, &error))
     }
 
     /// Writes a file of any length, whatever was there.
@@ -197,7 +202,7 @@ impl Store {
         match sent.await {
             Ok(()) => {
                 let whole = within(LONG, upload.complete()).await.map_err(refused)?;
-                Ok(whole.e_tag)
+                Ok(bare(whole.e_tag))
             }
             Err(error) => {
                 // What is left of it, the store forgets sooner or later.

@@ -14,7 +14,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+use sakuin_grpc::lookup::{GetRequest, lookup_client::LookupClient};
 use serde_json::Value;
+use tonic::transport::Endpoint;
 
 use self::store::Store;
 use crate::{readme::Readme, server::Server};
@@ -35,6 +37,7 @@ fn until(server: &Server, target: &str, is_it: impl Fn(&str) -> bool) {
 
 macro_rules! on_every_store {
     ($($test:ident),*) => {
+        mod on_azure { $(#[test] fn $test() { super::$test(&super::Store::azure()); })* }
         mod on_disk { $(#[test] fn $test() { super::$test(&super::Store::disk()); })* }
         mod on_gcs { $(#[test] fn $test() { super::$test(&super::Store::gcs()); })* }
         mod on_s3 { $(#[test] fn $test() { super::$test(&super::Store::s3()); })* }
@@ -62,6 +65,7 @@ fn what_is_published_is_followed_and_taken_back(store: &Store) {
     let reply = server.get("/v1/tables/words/key7");
     assert_eq!((reply.text(), reply.header("sakuin-version")), ("one", "1"));
     assert!(reply.header("age").parse::<u64>().unwrap() < 600);
+    assert_eq!(published_over_grpc(&server), Some(1));
     assert_eq!(store.publish("two"), "2\n");
     until(&server, "/v1/tables/words/key7", |text| text == "two");
     assert_eq!(server.get("/v1/tables/names/key0").text(), "two");
@@ -96,6 +100,16 @@ fn what_is_published_is_followed_and_taken_back(store: &Store) {
     assert_eq!(pulled.refresh().unwrap().unwrap().version(), 3);
     assert_eq!(words.get(b"key7").unwrap().unwrap().first().text(), Some("one"));
     assert!(pulled.table("other").is_none());
+}
+
+/// The version that an answer over gRPC says to be of.
+fn published_over_grpc(server: &Server) -> Option<u64> {
+    let endpoint = Endpoint::from_shared(format!("http://{}", server.address)).unwrap();
+    let asked = GetRequest { table: "words".to_owned(), key: "key7".to_owned() };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answered = runtime
+        .block_on(async { LookupClient::new(endpoint.connect_lazy()).get(asked).await.unwrap() });
+    answered.into_inner().answer.unwrap().published
 }
 
 fn bad_tables_are_refused(store: &Store) {

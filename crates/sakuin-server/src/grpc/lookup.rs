@@ -115,5 +115,6 @@ fn written(answer: &Answer) -> wire::Answer {
         version: answer.version().to_owned(),
         age: prost_types::Duration::try_from(answer.age).ok(),
         source: source as i32,
+        published: answer.published(),
     }
 }

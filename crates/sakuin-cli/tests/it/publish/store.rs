@@ -1,7 +1,8 @@
 //! A store with what must be in the environment of whoever asks it, and the commands that do.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Read},
+    path::Path,
     process::{Child, Command, Stdio},
     thread,
 };
@@ -40,15 +41,7 @@ impl Store {
         let mut command = Command::new(tools::built("moto/bin/moto_server"));
         command.args(["-H", "127.0.0.1", "-p", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("moto is installed by `make tools`");
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let endpoint = loop {
-            let line = lines.next().unwrap().unwrap();
-            if let Some((_, address)) = line.split_once("Running on ") {
-                break address.trim().to_owned();
-            }
-        };
-        // What it goes on to say is let go.
-        thread::spawn(move || lines.for_each(drop));
+        let endpoint = told(child.stderr.take().unwrap(), "Running on ");
         let created = ureq::put(format!("{endpoint}/shop")).send_empty().unwrap();
         assert_eq!(created.status(), 200);
         let environment = [
@@ -61,6 +54,31 @@ impl Store {
         Store {
             folder: Folder::with(&[]),
             url: "s3://shop/tables".to_owned(),
+            environment: environment.into(),
+            emulator: None,
+            _process: Some(Process(child)),
+        }
+    }
+
+    /// Azurite, which stands for Azure Blob Storage.
+    pub(super) fn azure() -> Store {
+        let mut command = Command::new("node");
+        command.arg(tools::built("azurite/node_modules/azurite/dist/src/blob/main.js"));
+        command.args(["--blobHost", "127.0.0.1", "--blobPort", "0", "--inMemoryPersistence"]);
+        command.args(["--silent", "--disableTelemetry", "--skipApiVersionCheck"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("Azurite is installed by `make tools`");
+        let endpoint = told(child.stdout.take().unwrap(), "successfully listens on ");
+        let script = "tests/it/publish/azurite/container.mjs";
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
+        let made = Command::new("node").arg(script).args([&endpoint, "shop"]).status();
+        assert!(made.unwrap().success());
+        let environment =
+            [("AZURE_STORAGE_USE_EMULATOR", "true"), ("AZURITE_BLOB_STORAGE_URL", &endpoint)];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Store {
+            folder: Folder::with(&[]),
+            url: "az://shop/tables".to_owned(),
             environment: environment.into(),
             emulator: None,
             _process: Some(Process(child)),
@@ -144,4 +162,17 @@ impl Store {
     pub(super) fn start(&self) -> Server {
         Server::start_with(&self.folder, &["serve", "sakuin.toml"], &self.environment)
     }
+}
+
+/// The address that a program says in a line of its own; what it goes on to say is let go.
+fn told(output: impl Read + Send + 'static, before: &str) -> String {
+    let mut lines = BufReader::new(output).lines();
+    let address = loop {
+        let line = lines.next().unwrap().unwrap();
+        if let Some((_, address)) = line.split_once(before) {
+            break address.trim().to_owned();
+        }
+    };
+    thread::spawn(move || lines.for_each(drop));
+    address
 }
