@@ -22,20 +22,14 @@ pub(crate) struct Repository {
     tables: BTreeMap<String, Py<Table>>,
 }
 
-impl Repository {
-    fn open(py: Python<'_>, folder: &Path) -> PyResult<Repository> {
-        let open = |_: &str, file: &Path| Py::new(py, Table::open(file.to_owned(), false)?);
-        let (folder, tables) = Folder::open_tables(folder, IntoPython::into_python, open)?;
-        Ok(Repository { folder, tables })
-    }
-}
-
 #[pymethods]
 impl Repository {
     /// Opens the version that is in a folder.
-    #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Repository> {
-        Repository::open(py, &path)
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf) -> PyResult<Repository> {
+        let open = |_: &str, file: &Path| Py::new(py, Table::open(file.to_owned(), false)?);
+        let (folder, tables) = Folder::open_tables(&path, IntoPython::into_python, open)?;
+        Ok(Repository { folder, tables })
     }
 
     fn __getitem__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {

@@ -20,9 +20,9 @@ def test_the_tables_of_a_version_are_a_mapping(command):
         command(here, "pull", store, "shop")
 
     with pytest.raises(FileNotFoundError):
-        sakuin.Repository("shop")
+        sakuin.Repository.open("shop")
     publish("one")
-    shop = sakuin.Repository("shop")
+    shop = sakuin.Repository.open("shop")
     assert isinstance(shop, Mapping) and list(shop) == ["names", "words"] and len(shop) == 2 and "x" not in shop
     assert (shop.version, shop["words"]["a"], shop.refresh(), shop.path) == (1, "one", None, Path("shop"))
     for value in ("two", "three"):
@@ -34,4 +34,4 @@ def test_the_tables_of_a_version_are_a_mapping(command):
         newer["other"]
     Path("shop/state.json").write_text("{")
     with pytest.raises(errors.Damaged):
-        sakuin.Repository("shop")
+        sakuin.Repository.open("shop")

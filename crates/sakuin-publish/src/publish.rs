@@ -16,7 +16,7 @@ use crate::{
     layout::{self, FORMAT},
     manifest::{Announcement, Kind, Manifest, Object, write},
     repository::{Repository, check_channel, nonce},
-    rules::{ALLOWABLE, Opened, Rules},
+    rules::{ALLOWABLE, Facts, Opened, Rules},
     store::hash,
 };
 
@@ -147,9 +147,10 @@ impl Repository {
         object: &Object,
         told: &(impl Fn(Step<'_>) + Sync),
     ) -> Result<(), Error> {
-        let (at, bytes) = (layout::object(&object.blake3), object.facts.bytes);
-        let told = |sent| told(Step::Uploading(name, sent, bytes));
-        let Err(error) = self.store.upload(&at, &publication.files[name], told).await else {
+        let Object { blake3: hash, facts: Facts { bytes, .. } } = object;
+        let told = |sent| told(Step::Uploading(name, sent, *bytes));
+        let (at, file) = (layout::object(hash), &publication.files[name]);
+        let Err(error) = self.store.upload(&at, file, Some(hash), told).await else {
             return Ok(());
         };
         // A reply may be lost. What has this name is these bytes, and a store has all of them or none.

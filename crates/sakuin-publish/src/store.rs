@@ -156,18 +156,25 @@ impl Store {
         put.map(|put| bare(put.e_tag)).map_err(|error| failed("writing", name, &error))
     }
 
-    /// Writes a file of any length, whatever was there.
+    /// Writes a file of any length, whatever was there; if it must have a hash, only as what has that.
     pub(crate) async fn upload(
         &self,
         name: &str,
         file: &Path,
+        hash: Option<&str>,
         told: impl Fn(u64) + Sync,
     ) -> Result<Option<String>, Error> {
         let unreadable = |cause| Error::File { file: file.to_owned(), cause };
         let opened = Arc::new(fs::File::open(file).map_err(unreadable)?);
         let length = opened.metadata().map_err(unreadable)?.len();
+        let mut check = Check { hash, hasher: blake3::Hasher::new() };
+        let changed = || unreadable(io::Error::other("it changed while it was read"));
         if length <= PART_BYTES {
             let bytes = part(&opened, 0, length).await.map_err(unreadable)?;
+            check.update(&bytes);
+            if !check.is_passed() {
+                return Err(changed());
+            }
             let tag = self.put(name, bytes).await?;
             told(length);
             return Ok(tag);
@@ -185,6 +192,7 @@ impl Store {
                 let bytes = part(&opened, start, PART_BYTES.min(length - start))
                     .await
                     .map_err(unreadable)?;
+                check.update(&bytes);
                 let length = bytes.len() as u64;
                 let put = upload.put_part(bytes.into());
                 under_way.push(async move {
@@ -197,7 +205,7 @@ impl Store {
             while let Some(part) = under_way.next().await {
                 told(part?);
             }
-            Ok(())
+            if check.is_passed() { Ok(()) } else { Err(changed()) }
         };
         match sent.await {
             Ok(()) => {
@@ -398,6 +406,24 @@ async fn part(file: &Arc<fs::File>, start: u64, length: u64) -> io::Result<Bytes
         file.read_exact_at(&mut bytes, start).map(|()| bytes.into())
     });
     read.await?
+}
+
+/// Whether bytes have the hash that they must have, if any.
+struct Check<'h> {
+    hash: Option<&'h str>,
+    hasher: blake3::Hasher,
+}
+
+impl Check<'_> {
+    fn update(&mut self, bytes: &[u8]) {
+        if self.hash.is_some() {
+            self.hasher.update(bytes);
+        }
+    }
+
+    fn is_passed(&self) -> bool {
+        self.hash.is_none_or(|hash| self.hasher.finalize().to_hex().as_str() == hash)
+    }
 }
 
 /// The BLAKE3 of a file.

@@ -87,7 +87,7 @@ pub async fn upload(
                 let kib =
                     file.bytes.min(PARTS_AT_ONCE as u64 * PART_BYTES).div_ceil(1 << 10) as u32;
                 let _room = room.acquire_many(kib).await.expect("it is never closed");
-                store.upload(&file.name, &file.path, |_| ()).await?
+                store.upload(&file.name, &file.path, None, |_| ()).await?
             }
         };
         told(file.bytes, all);

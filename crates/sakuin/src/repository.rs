@@ -1,7 +1,7 @@
 //! Repositories whose tables are packed: how publishers and followers open one, and a folder that is followed into, read
 //! in-process.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, ops::Index, path::Path, sync::Arc};
 
 use sakuin_pack::TableOptions;
 use sakuin_publish::{Error, Facts, Folder, Opened, State};
@@ -60,12 +60,12 @@ fn whole(values: &sakuin_pack::Values<'_>) -> Vec<u8> {
     all.join(&b"\0"[..])
 }
 
-/// The tables of a version, out of the folder that `sakuin pull` or a server keeps.
+/// The tables of a version, out of the folder that `sakuin pull` or a server keeps. `shop["words"]` panics if there is no
+/// such table, as a map's index does; [`Repository::table`] does not.
 ///
 /// ```no_run
 /// let mut shop = sakuin::Repository::open("shop".as_ref())?;
-/// let words = shop.table("words").expect("it is published");
-/// println!("version {}: {} keys", shop.version(), words.len());
+/// println!("version {}: {} keys", shop.version(), shop["words"].len());
 /// shop = shop.refresh()?.unwrap_or(shop);
 /// # Ok::<(), sakuin_publish::Error>(())
 /// ```
@@ -116,5 +116,13 @@ impl Repository {
             Some(_) => Repository::open(self.folder.path()).map(Some),
             None => Ok(None),
         }
+    }
+}
+
+impl Index<&str> for Repository {
+    type Output = sakuin_pack::Table;
+
+    fn index(&self, name: &str) -> &sakuin_pack::Table {
+        self.table(name).unwrap_or_else(|| panic!("no table `{name}` is published"))
     }
 }

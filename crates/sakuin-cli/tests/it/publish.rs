@@ -93,7 +93,7 @@ fn what_is_published_is_followed_and_taken_back(store: &Store) {
 
     assert_eq!(store.ok(&["pull", &store.url, "pulled"]), "1\n");
     let pulled = sakuin::Repository::open(&store.folder.path("pulled")).unwrap();
-    let words = pulled.table("words").unwrap();
+    let words = &pulled["words"];
     assert_eq!(words.get(b"key7").unwrap().unwrap().first().text(), Some("one"));
     store.publish("three");
     assert_eq!(store.ok(&["pull", &store.url, "pulled"]), "3\n");

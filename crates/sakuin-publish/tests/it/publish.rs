@@ -214,3 +214,36 @@ async fn progress_adds_up() {
     let manifest = shop.repository.manifest(published.version).await.unwrap();
     assert_eq!(fs::read_to_string(shop.object(&manifest.tables["words"].blake3)).unwrap(), long);
 }
+
+#[tokio::test]
+async fn a_file_that_changes_while_it_is_published_is_not_sent() {
+    /// A table whose file is another once it has been asked.
+    struct Changing(Lines, PathBuf);
+    impl Opened for Changing {
+        fn facts(&self) -> Facts {
+            self.0.facts()
+        }
+
+        fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, String> {
+            fs::write(&self.1, self.0.text.replace("=1", "=2")).unwrap();
+            self.0.get(key)
+        }
+
+        fn each(&self, take: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), String> {
+            self.0.each(take)
+        }
+    }
+    // One that is sent at once, and one that is sent in parts.
+    for text in [lines(10, "1"), lines(1_000_000, "1")] {
+        let shop = shop();
+        let mut publication = shop.publication(&[("words", &text)]);
+        publication.rules.must_have = vec![query("words", "key7")];
+        let open = |file: &Path| Lines::open(file).map(|lines| Changing(lines, file.to_owned()));
+        let error = shop.repository.publish(&publication, open, |_| ()).await.unwrap_err();
+        assert!(error.to_string().ends_with("it changed while it was read"), "{error}");
+        assert_eq!(shop.repository.versions().await.unwrap().manifests.len(), 0);
+        let hash = blake3::hash(text.as_bytes()).to_hex();
+        assert!(!shop.object(hash.as_str()).exists());
+        assert_eq!(shop.publish(&[("words", &text)]).await.unwrap().version, 1);
+    }
+}

@@ -119,7 +119,7 @@ impl Script {
 
     fn is_lost(&mut self) -> bool {
         self.writes += 1;
-        self.lost > 0 && self.writes % self.lost == 0
+        self.lost > 0 && self.writes.is_multiple_of(self.lost)
     }
 }
 
