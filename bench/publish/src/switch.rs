@@ -63,6 +63,7 @@ pub async fn measure(sampler: &mut Sampler, folder: &Path) {
     let (_server, address) = Server::start_printing("0-1", SAKUIN, &["serve", &at("sakuin.toml")]);
     let address = address.trim_end_matches('/').to_owned();
     let repository = Repository::open(&url).expect("it is there");
+    let client = Client::new();
     let (mut quiet, mut switching) = (Vec::new(), Vec::new());
     let (mut asked, mut bad) = (0, 0);
     let (mut number, mut served) = (2, 2);
@@ -77,7 +78,7 @@ pub async fn measure(sampler: &mut Sampler, folder: &Path) {
                 served = 3 - served;
                 let announced = repository.rollback("stable", Some(served), "a bench", "a bench");
                 number = announced.await.expect("nobody else announces").number;
-                until_served(&address, served).await;
+                until_served(&client, &address, served).await;
             }
         };
         let (p99, seen) = phase(&address, switches).await;
@@ -101,8 +102,7 @@ fn sakuin(arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-async fn until_served(address: &str, version: u64) {
-    let client = Client::new();
+async fn until_served(client: &Client, address: &str, version: u64) {
     loop {
         let asked = client.get(format!("{address}/v1/tables/names/key1")).send().await;
         let answer = asked.expect("it answers");
