@@ -28,5 +28,9 @@ pub mod db {
     tonic::include_proto!("db");
 }
 
+/// Values of live tables as messages have them.
+#[cfg(feature = "values")]
+pub mod value;
+
 /// Everything the protocol files say, comments too, for those who ask a server by reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

@@ -30,6 +30,8 @@ mod repository;
 #[cfg(feature = "stores")]
 mod store;
 #[cfg(feature = "stores")]
+mod transfer;
+#[cfg(feature = "stores")]
 mod upload;
 
 pub use error::{Error, Refusal};

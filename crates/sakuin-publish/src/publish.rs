@@ -17,7 +17,7 @@ use crate::{
     manifest::{Announcement, Kind, Manifest, Object, write},
     repository::{Repository, check_channel, nonce},
     rules::{ALLOWABLE, Facts, Opened, Rules},
-    store::hash,
+    transfer::hash,
 };
 
 /// What is to be published, and how.

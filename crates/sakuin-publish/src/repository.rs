@@ -10,7 +10,8 @@ use crate::{
     error::Error,
     layout::{self, FORMAT},
     manifest::{Announcement, Kind, Manifest, Object, read, write},
-    store::{Created, Store, hash},
+    store::{Created, Store},
+    transfer::hash,
 };
 
 /// Tables that belong together, in a store.
@@ -308,7 +309,7 @@ impl Repository {
     /// [`Error::Damaged`] if it is not what its manifest says, and those of a store.
     pub async fn fetch(&self, object: &Object, file: &Path) -> Result<(), Error> {
         let name = layout::object(&object.blake3);
-        self.store.fetch(&name, file, object.facts.bytes, |_| ()).await?;
+        self.store.fetch(&name, file, object.facts.bytes).await?;
         match hash(file).await? == object.blake3 {
             true => Ok(()),
             false => Err(Error::Damaged { name, what: "its bytes have another hash".to_owned() }),

@@ -3,42 +3,35 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{self, Read},
-    ops::Range,
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use bytes::{Bytes, BytesMut};
-use futures_util::{StreamExt, TryStreamExt, stream};
+use bytes::Bytes;
+use futures_util::TryStreamExt;
 use object_store::{
-    Error as StoreError, GetOptions, GetResultPayload, ObjectMeta, ObjectStore, ObjectStoreExt,
-    PutMode, PutPayload, local::LocalFileSystem, path::Path as Name,
+    Error as StoreError, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
+    local::LocalFileSystem, path::Path as Name,
 };
-use tokio::{task::spawn_blocking, time::timeout};
+use tokio::time::timeout;
 use url::Url;
 
 use crate::error::Error;
 
-/// What is longer travels in parts of this length, so many at once.
-pub(crate) const PART_BYTES: u64 = 8 << 20;
-pub(crate) const PARTS_AT_ONCE: usize = 4;
 /// Whatever is read whole is no longer.
 const READ_BYTES_MAX: u64 = 16 << 20;
 /// Whatever is short is answered within this time; of what is long, something comes within it, and a part within the
 /// other.
-const SHORT: Duration = Duration::from_secs(30);
-const LONG: Duration = Duration::from_secs(300);
+pub(crate) const SHORT: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = Duration::from_secs(300);
 
 /// A place in a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     /// For what is short: one connection carries much at once where the store can.
-    short: Arc<dyn ObjectStore>,
+    pub(crate) short: Arc<dyn ObjectStore>,
     /// For what is long: a connection each, since one is slower the longer its way is.
-    long: Arc<dyn ObjectStore>,
+    pub(crate) long: Arc<dyn ObjectStore>,
     root: Name,
 }
 
@@ -66,7 +59,7 @@ impl From<ObjectMeta> for Stat {
 }
 
 /// A tag without quotation marks: Azure writes them in some answers and not in others.
-fn bare(tag: Option<String>) -> Option<String> {
+pub(crate) fn bare(tag: Option<String>) -> Option<String> {
     tag.map(|tag| tag.trim_matches('"').to_owned())
 }
 
@@ -107,7 +100,7 @@ impl Store {
         Store { short: self.long.clone(), ..self }
     }
 
-    fn at(&self, name: &str) -> Name {
+    pub(crate) fn at(&self, name: &str) -> Name {
         self.root.parts().chain(Name::from(name).parts()).collect()
     }
 
@@ -154,130 +147,6 @@ impl Store {
     pub(crate) async fn put(&self, name: &str, bytes: Bytes) -> Result<Option<String>, Error> {
         let put = within(SHORT, self.short.put(&self.at(name), bytes.into())).await;
         put.map(|put| bare(put.e_tag)).map_err(|error| failed("writing", name, &error))
-    }
-
-    /// Writes a file of any length, whatever was there; if it must have a hash, only as what has that.
-    pub(crate) async fn upload(
-        &self,
-        name: &str,
-        file: &Path,
-        hash: Option<&str>,
-        told: impl Fn(u64) + Sync,
-    ) -> Result<Option<String>, Error> {
-        let unreadable = |cause| Error::File { file: file.to_owned(), cause };
-        let opened = Arc::new(fs::File::open(file).map_err(unreadable)?);
-        let length = opened.metadata().map_err(unreadable)?.len();
-        let mut check = Check { hash, hasher: blake3::Hasher::new() };
-        let changed = || unreadable(io::Error::other("it changed while it was read"));
-        if length <= PART_BYTES {
-            let bytes = part(&opened, 0, length).await.map_err(unreadable)?;
-            check.update(&bytes);
-            if !check.is_passed() {
-                return Err(changed());
-            }
-            let tag = self.put(name, bytes).await?;
-            told(length);
-            return Ok(tag);
-        }
-        let refused = |error: StoreError| failed("writing", name, &error);
-        let mut upload =
-            within(SHORT, self.long.put_multipart(&self.at(name))).await.map_err(refused)?;
-        let sent = async {
-            let starts = (0..length).step_by(PART_BYTES as usize);
-            let mut under_way = stream::FuturesUnordered::new();
-            for start in starts {
-                if under_way.len() >= PARTS_AT_ONCE {
-                    told(under_way.next().await.unwrap_or(Ok(0))?);
-                }
-                let bytes = part(&opened, start, PART_BYTES.min(length - start))
-                    .await
-                    .map_err(unreadable)?;
-                check.update(&bytes);
-                let length = bytes.len() as u64;
-                let put = upload.put_part(bytes.into());
-                under_way.push(async move {
-                    within(LONG, put)
-                        .await
-                        .map(|()| length)
-                        .map_err(|error| failed("writing", name, &error))
-                });
-            }
-            while let Some(part) = under_way.next().await {
-                told(part?);
-            }
-            if check.is_passed() { Ok(()) } else { Err(changed()) }
-        };
-        match sent.await {
-            Ok(()) => {
-                let whole = within(LONG, upload.complete()).await.map_err(refused)?;
-                Ok(bare(whole.e_tag))
-            }
-            Err(error) => {
-                // What is left of it, the store forgets sooner or later.
-                let _ = within(SHORT, upload.abort()).await;
-                Err(error)
-            }
-        }
-    }
-
-    /// Fetches an object of a known length into a file, never more than that.
-    pub(crate) async fn fetch(
-        &self,
-        name: &str,
-        file: &Path,
-        length: u64,
-        told: impl Fn(u64),
-    ) -> Result<(), Error> {
-        let unwritable = |cause| Error::File { file: file.to_owned(), cause };
-        let damaged = |what: String| Error::Damaged { name: name.to_owned(), what };
-        let out = Arc::new(fs::File::create(file).map_err(unwritable)?);
-        let at = self.at(name);
-        let head = within(SHORT, self.short.head(&at)).await;
-        let found = head.map_err(|error| failed("fetching", name, &error))?.size;
-        if found != length {
-            return Err(damaged(format!("it has {found} bytes, and its manifest says {length}")));
-        }
-        let starts = stream::iter((0..length).step_by(PART_BYTES as usize));
-        let mut parts = starts
-            .map(|start| {
-                let range = start..(start + PART_BYTES).min(length);
-                let at = &at;
-                async move {
-                    let got = within(LONG, self.range(at, range.clone())).await;
-                    (range, got)
-                }
-            })
-            .buffer_unordered(PARTS_AT_ONCE);
-        while let Some((range, bytes)) = parts.next().await {
-            let bytes = bytes.map_err(|error| failed("fetching", name, &error))?;
-            if bytes.len() as u64 != range.end - range.start {
-                return Err(damaged(
-                    "a part of it has another length than was asked for".to_owned(),
-                ));
-            }
-            let (out, count) = (out.clone(), bytes.len() as u64);
-            let written = spawn_blocking(move || out.write_all_at(&bytes, range.start));
-            written.await.map_err(|error| unwritable(error.into()))?.map_err(unwritable)?;
-            told(count);
-        }
-        let synced = spawn_blocking(move || out.sync_all());
-        synced.await.map_err(|error| unwritable(error.into()))?.map_err(unwritable)
-    }
-
-    /// A part of an object, or more than that if the store sends more. Gives up once nothing comes any more.
-    async fn range(&self, at: &Name, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let length = (range.end - range.start) as usize;
-        let options = GetOptions::new().with_range(Some(range));
-        let got = within(SHORT, self.long.get_opts(at, options)).await?;
-        let GetResultPayload::Stream(mut chunks) = got.payload else { return got.bytes().await };
-        let mut bytes = BytesMut::with_capacity(length);
-        while let Some(chunk) = within(SHORT, chunks.try_next()).await? {
-            bytes.extend_from_slice(&chunk);
-            if bytes.len() > length {
-                break;
-            }
-        }
-        Ok(bytes.freeze())
     }
 
     /// Everything below a folder, by name.
@@ -368,14 +237,16 @@ fn remote(scheme: &str, url: &str, is_long: bool) -> Result<Arc<dyn ObjectStore>
 }
 
 /// What a store does within a time.
-async fn within<T>(
+pub(crate) async fn within<T>(
     limit: Duration,
     asked: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
-    timeout(limit, asked).await.unwrap_or_else(|_| {
-        let source = format!("no answer within {limit:?}").into();
-        Err(StoreError::Generic { store: "store", source })
-    })
+    timeout(limit, asked).await.unwrap_or_else(|_| Err(silent(limit)))
+}
+
+pub(crate) fn silent(limit: Duration) -> StoreError {
+    let source = format!("no answer within {limit:?}").into();
+    StoreError::Generic { store: "store", source }
 }
 
 fn too_long(bytes: u64) -> StoreError {
@@ -383,7 +254,7 @@ fn too_long(bytes: u64) -> StoreError {
     StoreError::Generic { store: "store", source }
 }
 
-fn failed(doing: &'static str, name: &str, error: &StoreError) -> Error {
+pub(crate) fn failed(doing: &'static str, name: &str, error: &StoreError) -> Error {
     let is_denied =
         matches!(error, StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. });
     let mut cause = error.to_string();
@@ -396,54 +267,4 @@ fn failed(doing: &'static str, name: &str, error: &StoreError) -> Error {
         next = source.source();
     }
     Error::Store { doing, name: name.to_owned(), cause, is_denied }
-}
-
-/// A part of a file.
-async fn part(file: &Arc<fs::File>, start: u64, length: u64) -> io::Result<Bytes> {
-    let file = file.clone();
-    let read = spawn_blocking(move || {
-        let mut bytes = vec![0; length as usize];
-        file.read_exact_at(&mut bytes, start).map(|()| bytes.into())
-    });
-    read.await?
-}
-
-/// Whether bytes have the hash that they must have, if any.
-struct Check<'h> {
-    hash: Option<&'h str>,
-    hasher: blake3::Hasher,
-}
-
-impl Check<'_> {
-    fn update(&mut self, bytes: &[u8]) {
-        if self.hash.is_some() {
-            self.hasher.update(bytes);
-        }
-    }
-
-    fn is_passed(&self) -> bool {
-        self.hash.is_none_or(|hash| self.hasher.finalize().to_hex().as_str() == hash)
-    }
-}
-
-/// The BLAKE3 of a file.
-pub(crate) async fn hash(file: &Path) -> Result<String, Error> {
-    let file = file.to_owned();
-    let hashed = spawn_blocking(move || {
-        let hashed = hash_now(&file);
-        hashed.map_err(|cause| Error::File { file, cause })
-    });
-    hashed.await.map_err(|error| Error::File { file: PathBuf::new(), cause: error.into() })?
-}
-
-fn hash_now(file: &Path) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    let mut file = fs::File::open(file)?;
-    let mut buffer = vec![0; 1 << 20];
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok(hasher.finalize().to_hex().to_string()),
-            count => drop(hasher.update(&buffer[..count])),
-        }
-    }
 }

@@ -12,7 +12,8 @@ use tokio::sync::Semaphore;
 
 use crate::{
     error::Error,
-    store::{PART_BYTES, PARTS_AT_ONCE, Store, hash},
+    store::Store,
+    transfer::{PART_BYTES, PARTS_AT_ONCE, hash},
 };
 
 /// What an upload came to.

@@ -353,43 +353,19 @@ fn packed(vector: &[f32]) -> wire::Value {
 }
 
 fn written(value: &Value) -> wire::Value {
-    let kind = match value {
-        Value::Int(number) => Kind::Int(*number),
-        Value::Float(number) => Kind::Float(*number),
-        Value::Bool(truth) => Kind::Bool(*truth),
-        Value::Time(microseconds) => Kind::Time(prost_types::Timestamp {
-            seconds: microseconds.div_euclid(1_000_000),
-            nanos: microseconds.rem_euclid(1_000_000) as i32 * 1000,
-        }),
-        Value::Text(text) => Kind::Text(text.as_ref().to_owned()),
-        Value::Bytes(bytes) => Kind::Bytes(bytes.to_vec().into()),
-        Value::Vector(numbers) => return packed(numbers),
-        _ => return wire::Value { kind: None },
-    };
-    wire::Value { kind: Some(kind) }
-}
-
-fn read(value: wire::Value) -> Option<Value> {
-    Some(match value.kind? {
-        Kind::Int(number) => Value::Int(number),
-        Kind::Float(number) => Value::Float(number),
-        Kind::Bool(truth) => Value::Bool(truth),
-        Kind::Time(moment) => Value::Time(
-            moment.seconds.checked_mul(1_000_000)?.checked_add(i64::from(moment.nanos) / 1000)?,
-        ),
-        Kind::Text(text) => Value::Text(text.into()),
-        Kind::Bytes(bytes) => Value::Bytes(bytes[..].into()),
-        Kind::Vector(vector) => Value::Vector(vector.elements.into()),
-        Kind::PackedVector(bytes) => {
-            let (numbers, _) = bytes.as_chunks();
-            Value::Vector(numbers.iter().map(|one| f32::from_le_bytes(*one)).collect())
-        }
-    })
+    match value {
+        Value::Vector(numbers) => packed(numbers),
+        other => other.into(),
+    }
 }
 
 fn record(record: wire::Record) -> Result<Record, Failure> {
-    let mut values: Vec<_> =
-        record.values.into_iter().filter_map(|(name, value)| Some((name, read(value)?))).collect();
+    let mut values = Vec::with_capacity(record.values.len());
+    for (name, value) in record.values {
+        let read = sakuin_grpc::value::read(value);
+        let read = read.map_err(|flaw| Failure::new("Error", format!("{name}: {flaw:?}"), None))?;
+        values.extend(read.map(|value| (name, value)));
+    }
     values.sort_by(|(a, _), (b, _)| a.cmp(b));
     Ok(Record { id: record.id, version: record.version, values })
 }

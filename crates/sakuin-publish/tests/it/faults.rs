@@ -249,15 +249,17 @@ async fn a_store_that_falls_silent_is_given_up() {
 
 #[tokio::test]
 async fn killed_at_any_request_collecting_takes_nothing_that_is_needed() {
+    let (shop, full) = faulty();
+    for number in 0..13 {
+        shop.publish(&[("words", &format!("a={number}\n"))]).await.unwrap();
+    }
+    full.days_pass(40);
     for fault in [Fault::Unheard, Fault::Unanswered] {
         for request in 1..10 * EVERYTHING_MAX {
-            let (shop, store) = faulty();
-            for number in 0..13 {
-                shop.publish(&[("words", &format!("a={number}\n"))]).await.unwrap();
-            }
-            store.days_pass(40);
+            let store = full.fork();
+            let repository = Repository::with_store(Arc::new(store.clone()), "memory:///");
             store.strike(request, fault.clone());
-            let done = killable(&store, shop.repository.collect(true)).await;
+            let done = killable(&store, repository.collect(true)).await;
             let log = &whole(&store).await["stable"];
             for announcement in &log[3..] {
                 is_whole(&store, announcement).await;
@@ -266,8 +268,8 @@ async fn killed_at_any_request_collecting_takes_nothing_that_is_needed() {
                 assert_eq!(done.unwrap().unwrap().deletions.len(), 6);
                 break;
             }
-            shop.repository.collect(true).await.unwrap();
-            let left = shop.repository.versions().await.unwrap();
+            repository.collect(true).await.unwrap();
+            let left = repository.versions().await.unwrap();
             assert_eq!(left.manifests.len(), 10);
             let objects = store.names().await.into_iter().filter(|name| name.starts_with("obj"));
             assert_eq!(objects.count(), 10);

@@ -63,6 +63,15 @@ impl Faulty {
         Faulty(Arc::new(Inner { store, script, struck, released }))
     }
 
+    /// Another that has the same, today.
+    pub(crate) fn fork(&self) -> Faulty {
+        let script = self.0.script.lock().unwrap();
+        let (today, written) = (script.today, script.written.clone());
+        let script = Mutex::new(Script { today, written, ..Script::default() });
+        let (struck, released) = (Notify::new(), Notify::new());
+        Faulty(Arc::new(Inner { store: self.0.store.fork(), script, struck, released }))
+    }
+
     /// Has the `number`th request from now on, counted from 1, fail.
     pub(crate) fn strike(&self, number: usize, fault: Fault) {
         let mut script = self.0.script.lock().unwrap();

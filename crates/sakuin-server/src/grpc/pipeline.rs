@@ -453,7 +453,7 @@ impl<'p> Batch<'p> {
     fn row(&self, record: &Record) -> wire::Row {
         let cells = record.values().filter_map(|(name, value)| {
             let place = self.attributes.iter().position(|attribute| attribute == name)?;
-            Some(wire::Cell { attribute: place as u32, value: Some(value::write(value)) })
+            Some(wire::Cell { attribute: place as u32, value: Some((&value).into()) })
         });
         wire::Row { id: record.id(), version: record.version(), cells: cells.collect() }
     }

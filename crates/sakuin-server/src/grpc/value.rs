@@ -1,26 +1,30 @@
 //! Values and records between the messages and the store.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use sakuin_grpc::live::{self as wire, value::Kind};
+use sakuin_grpc::{
+    live::{self as wire, value::Kind},
+    value::{self, Flaw},
+};
 use sakuin_live::{Assignment, Durability, Metric, Record, Value};
 
 use super::{name, refusal::Refusal};
 
 /// The value that `field` carries; none if it carries no kind.
 pub(crate) fn read(field: &str, value: wire::Value) -> Result<Option<Value>, Refusal> {
-    let Some(kind) = value.kind else { return Ok(None) };
-    Ok(Some(match kind {
-        Kind::Int(number) => Value::Int(number),
-        Kind::Float(number) => Value::Float(number),
-        Kind::Bool(truth) => Value::Bool(truth),
-        Kind::Time(moment) => Value::Time(microseconds(field, &moment)?),
-        Kind::Text(text) => Value::Text(text.into()),
-        Kind::Bytes(bytes) => Value::Bytes(Arc::from(&bytes[..])),
-        Kind::Vector(vector) => Value::Vector(vector.elements.into()),
-        Kind::PackedVector(bytes) => Value::Vector(unpacked(field, &bytes)?.into()),
-    }))
+    value::read(value).map_err(|flaw| refusal(field, flaw))
+}
+
+fn refusal(field: &str, flaw: Flaw) -> Refusal {
+    let (cause, hint) = match flaw {
+        Flaw::Moment => (
+            "the moment is not one of whole microseconds".to_owned(),
+            "round `nanos` to thousands, from 0 to 999999000",
+        ),
+        Flaw::Vector(bytes) => (
+            format!("{bytes} bytes are no numbers of 4 bytes each"),
+            "send little-endian numbers of 32 bits",
+        ),
+    };
+    Refusal::field(field, cause, hint)
 }
 
 /// The value that `field` must carry.
@@ -33,51 +37,16 @@ pub(crate) fn required(field: &str, value: Option<wire::Value>) -> Result<Value,
 pub(crate) fn vector(field: &str, value: Option<wire::Value>) -> Result<Vec<f32>, Refusal> {
     match value.and_then(|value| value.kind) {
         Some(Kind::Vector(vector)) => Ok(vector.elements),
-        Some(Kind::PackedVector(bytes)) => unpacked(field, &bytes),
+        Some(Kind::PackedVector(bytes)) => {
+            value::unpacked(&bytes).map_err(|flaw| refusal(field, flaw))
+        }
         _ => Err(Refusal::field(field, "there is no vector", "send `vector` or `packed_vector`")),
     }
 }
 
-fn unpacked(field: &str, bytes: &[u8]) -> Result<Vec<f32>, Refusal> {
-    let (numbers, rest) = bytes.as_chunks();
-    if !rest.is_empty() {
-        let cause = format!("{} bytes are no numbers of 4 bytes each", bytes.len());
-        return Err(Refusal::field(field, cause, "send little-endian numbers of 32 bits"));
-    }
-    Ok(numbers.iter().map(|number| f32::from_le_bytes(*number)).collect())
-}
-
-fn microseconds(field: &str, moment: &prost_types::Timestamp) -> Result<i64, Refusal> {
-    let nanos = i64::from(moment.nanos);
-    let is_whole = (0..1_000_000_000).contains(&nanos) && nanos % 1000 == 0;
-    let seconds = moment.seconds.checked_mul(1_000_000).filter(|_| is_whole);
-    seconds.and_then(|seconds| seconds.checked_add(nanos / 1000)).ok_or_else(|| {
-        let cause = "the moment is not one of whole microseconds";
-        Refusal::field(field, cause, "round `nanos` to thousands, from 0 to 999999000")
-    })
-}
-
-/// A value as a message has it.
-pub(crate) fn write(value: Value) -> wire::Value {
-    let kind = match value {
-        Value::Int(number) => Kind::Int(number),
-        Value::Float(number) => Kind::Float(number),
-        Value::Bool(truth) => Kind::Bool(truth),
-        Value::Time(microseconds) => Kind::Time(prost_types::Timestamp {
-            seconds: microseconds.div_euclid(1_000_000),
-            nanos: microseconds.rem_euclid(1_000_000) as i32 * 1000,
-        }),
-        Value::Text(text) => Kind::Text(text.as_ref().to_owned()),
-        Value::Bytes(bytes) => Kind::Bytes(Bytes::copy_from_slice(&bytes)),
-        Value::Vector(numbers) => Kind::Vector(wire::Vector { elements: numbers.to_vec() }),
-        _ => return wire::Value { kind: None },
-    };
-    wire::Value { kind: Some(kind) }
-}
-
 /// A record as a message has it.
 pub(crate) fn record(table: &str, record: &Record) -> wire::Record {
-    let values = record.values().map(|(name, value)| (name.to_owned(), write(value)));
+    let values = record.values().map(|(name, value)| (name.to_owned(), (&value).into()));
     wire::Record { values: values.collect(), ..written(table, record.id(), record.version()) }
 }
 
