@@ -64,7 +64,7 @@ impl Repository {
     /// The version that is in the folder now; `None` if it is the same. This one stays what it is.
     fn refresh(&self, py: Python<'_>) -> PyResult<Option<Repository>> {
         match self.folder.refresh().map_err(IntoPython::into_python)? {
-            Some(_) => Repository::open(py, self.folder.path()).map(Some),
+            Some(_) => Repository::open(py, self.folder.path().to_owned()).map(Some),
             None => Ok(None),
         }
     }
