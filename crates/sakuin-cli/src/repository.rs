@@ -7,6 +7,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    pin::pin,
     process::ExitCode,
     time::Duration,
 };
@@ -22,6 +23,7 @@ use sakuin_publish::{
 const STABLE: &str = "stable";
 const CONFLICT: u8 = 3;
 const REFUSED: u8 = 4;
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
 
 /// Publish tables as a new version, and announce it on a channel.
 ///
@@ -285,7 +287,7 @@ impl Pull {
             }
         };
         if !self.watch {
-            wait(follower.look())?;
+            wait(look(&follower))?;
             say(&follower);
             return Ok(());
         }
@@ -295,7 +297,7 @@ impl Pull {
             say(&follower);
             let mut told = String::new();
             loop {
-                match follower.look().await {
+                match look(&follower).await {
                     Ok(Looked::Switched(_)) => say(&follower),
                     Ok(Looked::Unchanged) => {}
                     Err(error) if error.to_string() != told => {
@@ -307,6 +309,28 @@ impl Pull {
                 tokio::time::sleep(follower.wait(poll)).await;
             }
         })
+    }
+}
+
+/// Looks for news, and shows how much of it is there.
+async fn look(follower: &Follower<PackedFile>) -> Result<Looked, Error> {
+    let bar = bar_of_bytes();
+    let mut look = pin!(follower.look());
+    let mut ticks = tokio::time::interval(SHOWN_EVERY);
+    loop {
+        tokio::select! {
+            looked = &mut look => {
+                bar.finish_and_clear();
+                return looked;
+            }
+            _ = ticks.tick() => {
+                if let Some((there, all)) = follower.status().fetching {
+                    bar.set_message("fetching");
+                    bar.set_length(all);
+                    bar.set_position(there);
+                }
+            }
+        }
     }
 }
 
@@ -360,7 +384,7 @@ impl Diff {
                         true => {
                             let fetch = async |at: &str, object| {
                                 let file = folder.path().join(at);
-                                repository.fetch(object, &file).await.map(|()| file)
+                                repository.fetch(object, &file, |_| ()).await.map(|()| file)
                             };
                             let files = wait(async {
                                 Ok((fetch("from", before).await?, fetch("to", after).await?))

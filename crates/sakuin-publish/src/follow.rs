@@ -72,6 +72,8 @@ pub struct Status {
     pub failure: Option<String>,
     /// How often it has failed since.
     pub failures: u32,
+    /// How many bytes of a new version are there, and how many there are to be; none while nothing is fetched.
+    pub fetching: Option<(u64, u64)>,
     /// An announcement that cannot be served, and how often that was tried.
     bad: Option<(u64, u32)>,
 }
@@ -213,8 +215,10 @@ impl<T: Opened + 'static> Follower<T> {
     /// Looks for news once, and switches to it. Whatever fails, what is served stays.
     pub async fn look(&self) -> Result<Looked, Error> {
         let _turn = self.claim.looking.lock().await;
+        self.lock().fetching = None;
         let looked = self.try_look().await;
         let mut status = self.lock();
+        status.fetching = None;
         match &looked {
             Ok(_) => {
                 (status.failure, status.failures) = (None, 0);
@@ -351,11 +355,17 @@ impl<T: Opened + 'static> Follower<T> {
         if need > free {
             return Err(Error::DiskFull { folder: self.folder.clone(), need, free });
         }
+        self.lock().fetching = (need > 0).then_some((0, need));
+        let told = |bytes| {
+            if let Some((there, _)) = &mut self.lock().fetching {
+                *there += bytes;
+            }
+        };
         for object in missing {
             let file = object_file(&self.folder, &object.blake3);
             let part = file.with_extension("part");
             let fetched = async {
-                self.repository.fetch(object, &part).await?;
+                self.repository.fetch(object, &part, told).await?;
                 fs::rename(&part, &file).map_err(|cause| Error::File { file: file.clone(), cause })
             };
             let fetched = fetched.await;

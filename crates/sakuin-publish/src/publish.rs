@@ -182,7 +182,7 @@ impl Repository {
         for (name, object) in parent.iter().flat_map(|parent| &parent.tables) {
             if asked.contains(name) {
                 let file = folder.path().join(name);
-                self.fetch(object, &file).await?;
+                self.fetch(object, &file, |_| ()).await?;
                 before.insert(name.clone(), opened(name, &file, open)?);
             }
         }

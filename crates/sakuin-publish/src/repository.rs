@@ -303,13 +303,18 @@ impl Repository {
         Ok(None)
     }
 
-    /// Fetches a table of a version into a file, and checks its hash.
+    /// Fetches a table of a version into a file, and checks its hash. `told` is called with how many more bytes are there.
     ///
     /// # Errors
     /// [`Error::Damaged`] if it is not what its manifest says, and those of a store.
-    pub async fn fetch(&self, object: &Object, file: &Path) -> Result<(), Error> {
+    pub async fn fetch(
+        &self,
+        object: &Object,
+        file: &Path,
+        told: impl Fn(u64),
+    ) -> Result<(), Error> {
         let name = layout::object(&object.blake3);
-        self.store.fetch(&name, file, object.facts.bytes).await?;
+        self.store.fetch(&name, file, object.facts.bytes, told).await?;
         match hash(file).await? == object.blake3 {
             true => Ok(()),
             false => Err(Error::Damaged { name, what: "its bytes have another hash".to_owned() }),

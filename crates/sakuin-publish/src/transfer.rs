@@ -94,7 +94,13 @@ impl Store {
     }
 
     /// Fetches an object of a known length into a file, never more than that.
-    pub(crate) async fn fetch(&self, name: &str, file: &Path, length: u64) -> Result<(), Error> {
+    pub(crate) async fn fetch(
+        &self,
+        name: &str,
+        file: &Path,
+        length: u64,
+        told: impl Fn(u64),
+    ) -> Result<(), Error> {
         let unwritable = |cause| Error::File { file: file.to_owned(), cause };
         let out = Arc::new(fs::File::create(file).map_err(unwritable)?);
         let at = self.at(name);
@@ -106,10 +112,13 @@ impl Store {
         }
         let parts = (0..length).step_by(PART_BYTES as usize).map(|start| {
             let range = start..(start + PART_BYTES).min(length);
-            let part = self.fetch_part(&at, range, &out);
+            let (part, told) = (self.fetch_part(&at, range.clone(), &out), &told);
             async move {
                 match timeout(LONG, part).await.unwrap_or_else(|_| Err(silent(LONG).into())) {
-                    Ok(()) => Ok(()),
+                    Ok(()) => {
+                        told(range.end - range.start);
+                        Ok(())
+                    }
                     Err(Failure::Store(error)) => Err(failed("fetching", name, &error)),
                     Err(Failure::File(cause)) => Err(unwritable(cause)),
                     Err(Failure::Length) => {

@@ -171,6 +171,7 @@ impl Door {
                 "refused": status.refused,
                 "lag_seconds": status.looked.map(seconds),
                 "failure": status.failure,
+                "fetching_bytes": status.fetching.map(|(there, all)| [there, all]),
             })
         });
         let rows: Vec<_> = rows.collect();

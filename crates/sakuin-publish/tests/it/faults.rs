@@ -379,6 +379,27 @@ async fn of_two_that_follow_into_a_folder_one_looks_at_a_time() {
 }
 
 #[tokio::test]
+async fn what_is_fetched_is_told() {
+    let (shop, store) = faulty();
+    shop.publish(&[("words", "a=1\n"), ("names", "b=12\n")]).await.unwrap();
+    let mut told = Vec::new();
+    for request in 1..EVERYTHING_MAX {
+        let follower = shop.follow(&request.to_string());
+        store.strike(request, Fault::Unheard);
+        let _ = killable(&store, follower.look()).await;
+        if !store.is_struck() {
+            assert_eq!(follower.status().fetching, None);
+            break;
+        }
+        told.extend(follower.status().fetching);
+        follower.look().await.unwrap();
+        assert_eq!(follower.status().fetching, None);
+    }
+    told.dedup();
+    assert_eq!(told, [(0, 9), (5, 9)]);
+}
+
+#[tokio::test]
 async fn what_has_gone_from_the_store_is_published_again() {
     let (shop, store) = faulty();
     shop.publish(ONE).await.unwrap();
