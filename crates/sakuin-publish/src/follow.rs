@@ -113,19 +113,8 @@ impl<T: Opened + 'static> Follower<T> {
         let locked = fs::File::create(&lock).map_err(unusable)?;
         let exclusive = rustix::fs::FlockOperation::NonBlockingLockExclusive;
         rustix::fs::flock(&locked, exclusive).map_err(|_| Error::InUse(folder.to_owned()))?;
-        let follower = Follower {
-            repository,
-            channel: channel.to_owned(),
-            folder: folder.to_owned(),
-            rules,
-            keep: keep.max(1),
-            open: Arc::new(open),
-            current: ArcSwapOption::empty(),
-            status: Mutex::default(),
-            claim: Arc::new(Claim { looking: tokio::sync::Mutex::default(), _lock: locked }),
-        };
-        follower.resume()?;
-        Ok(follower)
+        let claim = Arc::new(Claim { looking: tokio::sync::Mutex::default(), _lock: locked });
+        Follower::begin(repository, channel, folder, rules, keep, Arc::new(open), claim)
     }
 
     /// Follows otherwise into the same folder, which is not given up in between. Of the two, one looks at a time.
@@ -140,16 +129,29 @@ impl<T: Opened + 'static> Follower<T> {
         keep: usize,
     ) -> Result<Follower<T>, Error> {
         check_channel(channel)?;
+        let (open, claim) = (self.open.clone(), self.claim.clone());
+        Follower::begin(repository, channel, &self.folder, rules, keep, open, claim)
+    }
+
+    fn begin(
+        repository: Repository,
+        channel: &str,
+        folder: &Path,
+        rules: Rules,
+        keep: usize,
+        open: Open<T>,
+        claim: Arc<Claim>,
+    ) -> Result<Follower<T>, Error> {
         let follower = Follower {
             repository,
             channel: channel.to_owned(),
-            folder: self.folder.clone(),
+            folder: folder.to_owned(),
             rules,
             keep: keep.max(1),
-            open: self.open.clone(),
+            open,
             current: ArcSwapOption::empty(),
             status: Mutex::default(),
-            claim: self.claim.clone(),
+            claim,
         };
         follower.resume()?;
         Ok(follower)

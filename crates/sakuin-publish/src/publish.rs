@@ -205,13 +205,12 @@ impl Repository {
                 return Ok(hash);
             }
         }
-        let (number, bytes) = self
+        let (_, bytes) = self
             .create_next(layout::version, newest, |number| {
                 manifest.number = number;
                 write(manifest)
             })
             .await?;
-        manifest.number = number;
         Ok(blake3::hash(&bytes).to_hex().to_string())
     }
 }
